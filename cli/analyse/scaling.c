@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/owned.h"
+
 /* A record with its place in the caller's array, so that groups can be made by sorting. */
 struct member {
   const struct record *record;
@@ -173,11 +175,7 @@ struct status scaling_of(const struct record *records, const struct metrics *met
                          const struct sweep_baseline *baseline, struct scaling *out) {
   for (size_t i = 0; i < count; i++) out[i] = (struct scaling){.known = false};
   if (count == 0) return status_ok();
-  struct member *members = calloc(count, sizeof *members);
-  if (members == NULL)
-    return status_make(STATUS_MEMORY, "scaling: no memory to group %zu rows; split the sweep into smaller files",
-                       count);
-
+  OWNED_ARRAY(struct member, members, count, "rows to be grouped; split the sweep into smaller files");
   const size_t n = collect_members(records, count, members);
   for (size_t start = 0, end; start < n; start = end) {
     for (end = start + 1; end < n && order_groups(members[start].record, members[end].record) == 0;) end++;
@@ -186,6 +184,5 @@ struct status scaling_of(const struct record *records, const struct metrics *met
     for (size_t i = start; i < end; i++)
       fill_row(records, metrics, members[i].index, base, members[end - 1].index, &out[members[i].index]);
   }
-  free(members);
   return status_ok();
 }

@@ -51,6 +51,13 @@ struct text_table {
   enum text_tone (*tone)(const void *row); /* NULL: no row is marked */
 };
 
+/* A table of the first `count` rows of an array; more members may follow. */
+#define TEXT_TABLE(columns_, column_count_, rows_, count_, fill_, ...)                                     \
+  (struct text_table) {                                                                                    \
+    .columns = (columns_), .column_count = (column_count_), .rows = (rows_), .row_bytes = sizeof *(rows_), \
+    .row_count = (count_), .fill = (fill_), __VA_ARGS__                                                    \
+  }
+
 struct text_fit {
   bool cut;                       /* a cell ends in "~" */
   char dropped[TEXT_DROPPED_MAX]; /* headings of the columns that are left out: "waves, error" */

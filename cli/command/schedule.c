@@ -51,8 +51,7 @@ static void hash_cell(const struct cell *cell, uint64_t seed, char out[HASH_TEXT
 struct status schedule_order(const struct options *o, struct cells *cells) {
   const char *name = schedule_order_name(o);
   if (name[0] == '\0') return status_ok();
-  OWNED(owned_free) struct ordered *ordered = calloc(cells->count + 1, sizeof *ordered);
-  if (ordered == NULL) return status_make(STATUS_MEMORY, "no memory to order %zu cells", cells->count);
+  OWNED_ARRAY(struct ordered, ordered, cells->count, "cells");
   for (size_t i = 0; i < cells->count; ++i) {
     const struct cell *cell = &cells->items[i];
     ordered[i] = (struct ordered){.cell = *cell, .at = i, .flops = work_flops(&cell->attn_case->shape)};

@@ -227,10 +227,8 @@ static void free_deal(struct deal *d) {
  * the last one. */
 static struct status deal_rounds(struct run *run, struct progress *progress) {
   OWNED(free_deal) struct deal d = {.run = run, .fleet = run->fleet, .progress = progress};
-  d.is_begun = calloc(run->cells.count + 1, sizeof *d.is_begun);
-  d.owner = calloc(run->sweep.case_count + 1, sizeof *d.owner);
-  if (d.is_begun == NULL || d.owner == NULL)
-    return status_make(STATUS_MEMORY, "no memory to deal %zu cells", run->cells.count);
+  TRY(owned_array(&d.is_begun, run->cells.count, sizeof *d.is_begun, "cells"));
+  TRY(owned_array(&d.owner, run->sweep.case_count, sizeof *d.owner, "cases"));
   take_over(&d);
   for (; d.round < run->options->rounds.value; ++d.round) TRY(deal_round(&d));
   return check_whole(&d);

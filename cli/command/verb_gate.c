@@ -110,8 +110,7 @@ static size_t count_controls(const struct selftest *test, bool (*is)(const struc
 /* Another cell takes the place of one that could not be slowed down, as long as there are others. */
 static struct status run_controls(struct selftest *test) {
   const uint32_t wanted = (uint32_t)test->options->controls.value;
-  test->control = calloc(2 * (size_t)wanted + 1, sizeof *test->control);
-  if (test->control == NULL) return status_make(STATUS_MEMORY, "no memory for %u controls", (unsigned)wanted);
+  TRY(owned_array(&test->control, 2 * (size_t)wanted, sizeof *test->control, "controls"));
   while (test->control_count < 2 * (size_t)wanted && count_controls(test, power_is_control) < wanted) {
     const struct compare_power_row *row = next_cell(test);
     if (row == NULL) break;

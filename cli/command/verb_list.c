@@ -81,8 +81,7 @@ static void add(const struct attn_variant *variant, const struct status *gpu, st
 
 static struct status choose(const struct options_list *names, const struct status *gpu, struct listing *out) {
   const size_t count = names->count > 0 ? names->count : variant_count();
-  out->items = calloc(count + 1, sizeof *out->items);
-  if (out->items == NULL) return status_make(STATUS_MEMORY, "no memory for the list of variants");
+  TRY(owned_array(&out->items, count, sizeof *out->items, "variants"));
   for (size_t i = 0; i < names->count; ++i) {
     struct variant_spec spec;
     TRY(variant_spec_parse(names->item[i], "list", STATUS_USAGE, &spec));

@@ -262,8 +262,7 @@ static struct status check_gaps(const struct cover_gaps *gaps) {
 }
 
 static struct status check(const struct options *options, const struct cover *cover) {
-  OWNED(owned_free) struct cover_gaps *gaps = malloc(sizeof *gaps);
-  if (gaps == NULL) return status_make(STATUS_MEMORY, "no memory to compare %zu journals", cover->count);
+  OWNED_ARRAY(struct cover_gaps, gaps, 1, "list of what is missing");
   TRY(check_parts(cover, options->across_devices));
   TRY(find_gaps(cover, gaps));
   return check_gaps(gaps);

@@ -378,20 +378,13 @@ static const struct text_column columns[COLUMNS] = {
 
 static struct status write_text(const struct tune *tune, FILE *file) {
   const size_t count = tune->case_count;
-  OWNED(owned_free) struct tuned_row *rows = calloc(count + 1, sizeof *rows);
-  if (rows == NULL) return status_make(STATUS_MEMORY, "no memory for a table of %zu rows", count);
+  OWNED_ARRAY(struct tuned_row, rows, count, "rows of a table");
   for (size_t i = 0; i < count; ++i) rows[i] = make_row(tune, &tune->cases[i]);
   text_paragraph(file, "", "tunables of %s on %s: the fastest %s times", tune->base.text, tune->device,
                  time_mode_name(tune->mode));
   fputc('\n', file);
-  const struct text_table table = {.columns = columns,
-                                   .column_count = COLUMNS,
-                                   .rows = rows,
-                                   .row_bytes = sizeof *rows,
-                                   .row_count = count,
-                                   .fill = fill_cells,
-                                   .group = name_case,
-                                   .tone = tone_of};
+  const struct text_table table =
+      TEXT_TABLE(columns, COLUMNS, rows, count, fill_cells, .group = name_case, .tone = tone_of);
   const struct text_fit fit = text_table_write(file, &table);
   text_fit_print(file, &fit, NULL);
   text_wrap(file, "", 0,

@@ -153,12 +153,7 @@ static void print_rows(FILE *file, const struct compare *compare, const struct c
   }
   if (count > 0) {
     fputc('\n', file);
-    const struct text_table table = {.columns = columns,
-                                     .column_count = COLUMN_COUNT,
-                                     .rows = rows,
-                                     .row_bytes = sizeof *rows,
-                                     .row_count = count,
-                                     .fill = fill_cells};
+    const struct text_table table = TEXT_TABLE(columns, COLUMN_COUNT, rows, count, fill_cells);
     const struct text_fit fit = text_table_write(file, &table);
     text_wrap(file, "change = ", 9,
               "how much longer the new time is; bounds = its 95 % confidence bounds; runs = processes");
@@ -171,8 +166,7 @@ static void print_rows(FILE *file, const struct compare *compare, const struct c
 }
 
 struct status verdict_text_write(const struct compare *compare, FILE *file) {
-  OWNED(owned_free) const struct compare_row **rows = malloc((compare->row_count + 1) * sizeof *rows);
-  if (rows == NULL) return status_make(STATUS_MEMORY, "no memory for a table of %zu rows", compare->row_count);
+  OWNED_ARRAY(const struct compare_row *, rows, compare->row_count, "rows of a table");
   print_head(file, compare);
   print_differences(file, compare);
   print_rows(file, compare, rows);

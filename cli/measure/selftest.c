@@ -225,12 +225,7 @@ struct status selftest_print_text(const struct selftest_report *report, FILE *fi
            report->result->device.info.name);
   text_wrap(file, "", 0, title);
   fputc('\n', file);
-  const struct text_table table = {.columns = columns,
-                                   .column_count = COLUMNS,
-                                   .rows = judgement->line,
-                                   .row_bytes = sizeof *judgement->line,
-                                   .row_count = judgement->line_count,
-                                   .fill = fill_cells};
+  const struct text_table table = TEXT_TABLE(columns, COLUMNS, judgement->line, judgement->line_count, fill_cells);
   const struct text_fit fit = text_table_write(file, &table);
   text_fit_print(file, &fit, "--json");
   fputc('\n', file);

@@ -233,10 +233,8 @@ static void put_figure(const struct page *page, FILE *file, const struct kind *k
 bool rate_figures_any(const struct page *page) { return rows_any(page, is_shown); }
 
 struct status rate_figures_write(const struct page *page, FILE *file) {
-  OWNED(owned_free) double *place = malloc((page->row_count + 1) * sizeof *place);
-  OWNED(owned_free) const struct merge_row **rows = malloc((page->row_count + 1) * sizeof *rows);
-  if (place == NULL || rows == NULL)
-    return status_make(STATUS_MEMORY, "no memory for the figures of %zu rows", page->row_count);
+  OWNED_ARRAY(double, place, page->row_count, "rows of figures");
+  OWNED_ARRAY(const struct merge_row *, rows, page->row_count, "rows of figures");
   const size_t count = order_rows(page, rows);
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i) put_figure(page, file, &kinds[i], rows, count, place);
   return status_ok();

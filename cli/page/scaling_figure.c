@@ -151,9 +151,8 @@ static void put_data(const struct page *page, FILE *file, const struct merge_row
 }
 
 struct status scaling_figure_write(const struct page *page, FILE *file) {
-  OWNED(owned_free) const struct merge_row **rows = malloc((page->row_count + 1) * sizeof *rows);
+  OWNED_ARRAY(const struct merge_row *, rows, page->row_count, "rows of figures");
   size_t count = 0;
-  if (rows == NULL) return status_make(STATUS_MEMORY, "no memory for the figures of %zu rows", page->row_count);
   for (size_t i = 0; i < page->row_count; ++i) {
     if (is_shown(&page->rows[i])) rows[count++] = &page->rows[i];
   }

@@ -254,10 +254,8 @@ static uint32_t trials_of(const struct compare_power *out) {
 static struct status measure_rows(const struct bench *bench, struct compare_power *out) {
   struct draws_source source = bench->source;
   out->trials = trials_of(out);
-  OWNED(owned_free) struct draws *draws = malloc((out->trials + 1) * sizeof *draws);
-  OWNED(owned_free) struct cell *cells = calloc(out->row_count + 1, sizeof *cells);
-  if (draws == NULL || cells == NULL)
-    return status_make(STATUS_MEMORY, "no memory for slowdowns of %zu rows", out->row_count);
+  OWNED_ARRAY(struct draws, draws, out->trials, "gates");
+  OWNED_ARRAY(struct cell, cells, out->row_count, "cells of the self-test");
   for (uint32_t i = 0; i < out->trials; ++i) draws_next(&source, &draws[i]);
   return try_cells(bench, cells, list_cells(bench, out, cells), draws, out);
 }
@@ -325,8 +323,7 @@ static struct status measure_whole(const struct bench *bench, const struct cell 
 
 static struct status list_rows(const struct bench *bench, struct compare_power *out) {
   const struct population *population = &bench->population;
-  out->rows = calloc(population->row_count + 1, sizeof *out->rows);
-  if (out->rows == NULL) return status_make(STATUS_MEMORY, "no memory for the rows of the self-test");
+  TRY(owned_array(&out->rows, population->row_count, sizeof *out->rows, "rows of the self-test"));
   for (; out->row_count < population->row_count; ++out->row_count) {
     const struct compare_row *row = &population->rows[out->row_count];
     const double floor =

@@ -58,12 +58,8 @@ static void write_rows(const struct compare_power *power, FILE *file) {
   enum { ROWS_AT_ONCE = 512 };
   for (size_t first = 0; first < power->row_count; first += ROWS_AT_ONCE) {
     const size_t left = power->row_count - first;
-    const struct text_table table = {.columns = columns,
-                                     .column_count = COLUMN_COUNT,
-                                     .rows = power->rows + first,
-                                     .row_bytes = sizeof *power->rows,
-                                     .row_count = left < ROWS_AT_ONCE ? left : ROWS_AT_ONCE,
-                                     .fill = fill_cells};
+    const struct text_table table =
+        TEXT_TABLE(columns, COLUMN_COUNT, power->rows + first, left < ROWS_AT_ONCE ? left : ROWS_AT_ONCE, fill_cells);
     text_table_write(file, &table);
   }
 }

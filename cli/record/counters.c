@@ -106,8 +106,7 @@ struct status counters_read(const struct json_doc *doc, struct journal_data *int
   TRY(read_head(doc, &head));
   const cJSON *rows = json_get(doc->root, "rows");
   if (!cJSON_IsArray(rows)) return json_error(doc, doc->root, false, "has no array \"rows\"");
-  OWNED(owned_free) bool *taken = calloc(into->record_count + 1, sizeof *taken);
-  if (taken == NULL) return status_make(STATUS_MEMORY, "%s: no memory for its rows", doc->path);
+  OWNED_ARRAY(bool, taken, into->record_count, "rows");
   for (const cJSON *item = rows->child; item != NULL; item = item->next) TRY(read_row(doc, item, &head, into, taken));
   return status_ok();
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/owned.h"
 #include "cli/record/field_tables.h"
 #include "cli/record/plan.h"
 #include "cli/record/validate.h"
@@ -163,8 +164,7 @@ static struct status read_rows(const struct json_doc *doc, struct journal_data *
   if (!cJSON_IsArray(rows) || rows->child == NULL)
     return json_error(doc, rows != NULL ? rows : doc->root, false, "needs \"rows\", an array of at least one row");
   out->run.cell_count = (uint64_t)cJSON_GetArraySize(rows);
-  out->records = calloc(out->run.cell_count, sizeof *out->records);
-  if (out->records == NULL) return status_make(STATUS_MEMORY, "%s: no memory for its rows", doc->path);
+  TRY(owned_array(&out->records, out->run.cell_count, sizeof *out->records, "rows"));
   for (const cJSON *item = rows->child; item != NULL; item = item->next)
     TRY(read_row(doc, item, &out->device, &out->records[out->record_count++]));
   return journal_check_unique(out, doc, rows);

@@ -137,10 +137,9 @@ static void append_winner(const struct winners *winners, size_t index, char out[
 }
 
 struct status fastest_text(const struct report *report, char out[FASTEST_TEXT_MAX]) {
-  OWNED(owned_free) struct winner *item = calloc(report->row_count + 1, sizeof *item);
+  OWNED_ARRAY(struct winner, item, report->row_count, "winners");
   struct winners winners = {.item = item};
   out[0] = '\0';
-  if (item == NULL) return status_make(STATUS_MEMORY, "no memory for the winners of %zu rows", report->row_count);
   for (size_t i = 0; i < report->row_count; ++i) {
     if (!report->rows[i].is_fastest) continue;
     ++winners.cases;

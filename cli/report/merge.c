@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/owned.h"
 #include "cli/report/measured.h"
 
 struct merge_loaded {
@@ -81,8 +82,7 @@ static void find_best(struct merge *merge) {
 struct status merge_rows(struct merge *merge) {
   size_t count = 0;
   for (size_t i = 0; i < merge->source_count; ++i) count += merge->source[i].report->row_count;
-  merge->rows = calloc(count + 1, sizeof *merge->rows);
-  if (merge->rows == NULL) return status_make(STATUS_MEMORY, "no memory for %zu rows", count);
+  TRY(owned_array(&merge->rows, count, sizeof *merge->rows, "rows"));
   for (size_t i = 0; i < merge->source_count; ++i) add_rows(merge, i);
   order_rows(merge);
   find_best(merge);

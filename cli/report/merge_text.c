@@ -98,14 +98,8 @@ struct status merge_text_write(const struct merge *merge, FILE *file) {
   for (size_t i = 0; i < merge->source_count; ++i) print_source(file, merge, i);
   fputc('\n', file);
   const size_t column_count = merge->mixed_devices ? COLUMN_COUNT : COLUMN_COUNT - 1;
-  const struct text_table table = {.columns = columns,
-                                   .column_count = column_count,
-                                   .rows = merge->rows,
-                                   .row_bytes = sizeof *merge->rows,
-                                   .row_count = merge->row_count,
-                                   .fill = fill_cells,
-                                   .group = group_case,
-                                   .tone = tone_of};
+  const struct text_table table = TEXT_TABLE(columns, column_count, merge->rows, merge->row_count, fill_cells,
+                                             .group = group_case, .tone = tone_of);
   const struct text_fit fit = text_table_write(file, &table);
   fprintf(file, "x best = hot median over the smallest of its case%s\n",
           merge->mixed_devices ? " on the same device; times of unlike devices are not compared" : "");

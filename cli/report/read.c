@@ -1,6 +1,7 @@
 /* A JSON report back into the facts it was made from. Keys that are derived are not looked at. */
 #include <stdlib.h>
 
+#include "cli/base/owned.h"
 #include "cli/record/cards.h"
 #include "cli/record/validate.h"
 #include "cli/report/views.h"
@@ -79,8 +80,7 @@ static struct status read_run(const struct json_doc *doc, struct journal_data *o
 static struct status read_results(const struct json_doc *doc, struct journal_data *out) {
   const cJSON *list = json_get(doc->root, "results");
   if (!cJSON_IsArray(list)) return json_error(doc, doc->root, false, "has no array \"results\"");
-  out->records = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof *out->records);
-  if (out->records == NULL) return status_make(STATUS_MEMORY, "%s: no memory for its results", doc->path);
+  TRY(owned_array(&out->records, (size_t)cJSON_GetArraySize(list), sizeof *out->records, "results"));
   for (const cJSON *item = list->child; item != NULL; item = item->next)
     TRY(record_read(doc, item, &out->records[out->record_count++]));
   return journal_check_unique(out, doc, list);

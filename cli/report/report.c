@@ -83,8 +83,7 @@ static struct status take_records(const struct journal_data *journal, struct rep
   for (size_t i = 0; i < journal->record_count && are_shared; ++i)
     are_shared = journal->records[i].status == CELL_ok || !has_times(&journal->records[i]);
   if (are_shared) return status_ok();
-  report->copies = calloc(journal->record_count, sizeof *report->copies);
-  if (report->copies == NULL) return status_make(STATUS_MEMORY, "no memory for %zu rows", journal->record_count);
+  TRY(owned_array(&report->copies, journal->record_count, sizeof *report->copies, "rows"));
   for (size_t i = 0; i < journal->record_count; ++i) {
     report->copies[i] = journal->records[i];
     if (report->copies[i].status != CELL_ok) clear_times(&report->copies[i]);
@@ -95,8 +94,7 @@ static struct status take_records(const struct journal_data *journal, struct rep
 
 static struct status keep_findings(const struct findings *findings, struct report_row *row) {
   if (findings->count == 0) return status_ok();
-  row->findings.item = malloc(findings->count * sizeof *findings->item);
-  if (row->findings.item == NULL) return status_make(STATUS_MEMORY, "no memory for %zu findings", findings->count);
+  TRY(owned_array(&row->findings.item, findings->count, sizeof *findings->item, "findings"));
   memcpy(row->findings.item, findings->item, findings->count * sizeof *findings->item);
   row->findings.count = findings->count;
   return status_ok();
@@ -145,12 +143,9 @@ static void count_statuses(struct report *report) {
 }
 
 static struct status derive(const struct diagnose_evidence *evidence, struct report *out) {
-  const size_t room = out->row_count + 1; /* never zero */
-  OWNED(owned_free) struct metrics *metrics = calloc(room, sizeof *metrics);
-  OWNED(owned_free) struct scaling *scaling = calloc(room, sizeof *scaling);
-  out->rows = calloc(room, sizeof *out->rows);
-  if (metrics == NULL || scaling == NULL || out->rows == NULL)
-    return status_make(STATUS_MEMORY, "no memory for a report of %zu rows", out->row_count);
+  OWNED_ARRAY(struct metrics, metrics, out->row_count, "rows of a report");
+  OWNED_ARRAY(struct scaling, scaling, out->row_count, "rows of a report");
+  TRY(owned_array(&out->rows, out->row_count, sizeof *out->rows, "rows of a report"));
   TRY(take_records(out->journal, out));
   return derive_rows(out, evidence, metrics, scaling);
 }
@@ -192,8 +187,7 @@ struct status report_build_with(const struct journal_data *journal, const struct
                                 const char *path, struct report *out) {
   struct diagnose_evidence rows = {.records = evidence->records, .count = evidence->record_count, .source = path};
   TRY(check_evidence(journal, evidence, path));
-  OWNED(owned_free) struct metrics *metrics = calloc(rows.count + 1, sizeof *metrics);
-  if (metrics == NULL) return status_make(STATUS_MEMORY, "no memory for %zu rows of %s", rows.count, path);
+  OWNED_ARRAY(struct metrics, metrics, rows.count, "rows of evidence");
   for (size_t i = 0; i < rows.count; ++i)
     metrics_of(&rows.records[i], cards_info(evidence, &rows.records[i]), &metrics[i]);
   rows.metrics = metrics;

@@ -95,15 +95,10 @@ static struct text_fit print_rows(FILE *file, const struct report *report, const
     if (!has_both(report) || is_planned(&report->rows[i]) == wants_planned) rows[count++] = &report->rows[i];
   }
   const bool is_grouped = has_groups(rows, count);
-  const struct text_table table = {.columns = is_plan ? planned_columns : main_columns,
-                                   .first = is_grouped ? 1 : 0,
-                                   .column_count = is_plan ? PLANNED_COLUMN_COUNT : MAIN_COLUMN_COUNT - left_out,
-                                   .rows = rows,
-                                   .row_bytes = sizeof *rows,
-                                   .row_count = count,
-                                   .fill = is_plan ? fill_planned_cells : fill_cells,
-                                   .group = is_grouped ? group_case : NULL,
-                                   .tone = tone_of};
+  const struct text_table table = TEXT_TABLE(
+      is_plan ? planned_columns : main_columns, is_plan ? PLANNED_COLUMN_COUNT : MAIN_COLUMN_COUNT - left_out, rows,
+      count, is_plan ? fill_planned_cells : fill_cells, .first = is_grouped ? 1 : 0,
+      .group = is_grouped ? group_case : NULL, .tone = tone_of);
   return text_table_write(file, &table);
 }
 
@@ -210,12 +205,7 @@ static void print_growths(FILE *file, const struct report *report, struct growth
   }
   if (count == 0) return;
   if (shown > 0) qsort(growths, shown, sizeof *growths, compare_growth);
-  const struct text_table table = {.columns = growth_columns,
-                                   .column_count = GROWTH_COLUMN_COUNT,
-                                   .rows = growths,
-                                   .row_bytes = sizeof *growths,
-                                   .row_count = shown,
-                                   .fill = fill_growth_cells};
+  const struct text_table table = TEXT_TABLE(growth_columns, GROWTH_COLUMN_COUNT, growths, shown, fill_growth_cells);
   fputs("\nscaling over B*H: how many times work, waves of the grid and times grew\n", file);
   if (shown > 0) {
     const struct text_fit fit = text_table_write(file, &table);
@@ -227,8 +217,7 @@ static void print_growths(FILE *file, const struct report *report, struct growth
 
 /* Fails only for lack of memory. */
 static struct status print_scaling(FILE *file, const struct report *report) {
-  OWNED(owned_free) struct growth *growths = malloc((report->row_count + 1) * sizeof *growths);
-  if (growths == NULL) return status_make(STATUS_MEMORY, "no memory for a table of %zu rows", report->row_count);
+  OWNED_ARRAY(struct growth, growths, report->row_count, "rows of a table");
   print_growths(file, report, growths);
   return status_ok();
 }
@@ -358,8 +347,7 @@ static struct status print_planned(FILE *file, const struct report *report, cons
 }
 
 struct status report_write_text(const struct report *report, FILE *file) {
-  OWNED(owned_free) const struct report_row **rows = malloc((report->row_count + 1) * sizeof *rows);
-  if (rows == NULL) return status_make(STATUS_MEMORY, "no memory for a table of %zu rows", report->row_count);
+  OWNED_ARRAY(const struct report_row *, rows, report->row_count, "rows of a table");
   print_head(file, report);
   const struct text_fit fit = print_rows(file, report, rows, false);
   if (!has_both(report)) notes_planned(file, report);

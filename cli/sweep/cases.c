@@ -208,8 +208,7 @@ static struct status duplicate_error(const struct expansion *expansion, const st
 static struct status check_duplicates(const struct expansion *expansion) {
   const struct sweep *sweep = expansion->sweep;
   const struct attn_case *first = NULL, *second = NULL;
-  OWNED(owned_free) const struct attn_case **sorted = malloc(sweep->case_count * sizeof *sorted);
-  if (!sorted) return status_make(STATUS_MEMORY, "%s: no memory for its cases; free some", expansion->doc->path);
+  OWNED_ARRAY(const struct attn_case *, sorted, sweep->case_count, "cases");
   for (size_t i = 0; i < sweep->case_count; ++i) sorted[i] = &sweep->cases[i];
   qsort(sorted, sweep->case_count, sizeof *sorted, compare_cases);
   for (size_t i = 1; i < sweep->case_count; ++i) {
@@ -241,10 +240,8 @@ struct status cases_read_shape(const struct json_doc *doc, const cJSON *defaults
 
 struct status cases_read(const struct json_doc *doc, struct sweep *out) {
   /* The limit is small enough to reserve, so nothing grows while it is pointed into. */
-  OWNED(owned_free) const cJSON **source = malloc(SWEEP_CASES_MAX * sizeof *source);
+  OWNED_ARRAY(const cJSON *, source, SWEEP_CASES_MAX, "cases");
+  TRY(owned_array(&out->cases, SWEEP_CASES_MAX, sizeof *out->cases, "cases"));
   struct expansion expansion = {.doc = doc, .sweep = out, .source = source};
-  out->cases = malloc(SWEEP_CASES_MAX * sizeof *out->cases);
-  if (source == NULL || out->cases == NULL)
-    return status_make(STATUS_MEMORY, "%s: no memory for its cases; free some", doc->path);
   return expand_all(&expansion);
 }

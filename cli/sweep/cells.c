@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/base/json.h"
+#include "cli/base/owned.h"
 #include "cli/sweep/filter.h"
 #include "cli/sweep/variant_group.h"
 
@@ -153,9 +154,7 @@ struct status cells_select(const struct sweep *sweep, const char *variants, cons
   for (size_t i = 0; i < filter_count; ++i) TRY(filter_parse(filters[i], &parsed[i]));
   if (gpu != NULL) drop_unfit(&specs, sweep, parsed, filter_count, gpu);
 
-  out->items = malloc((sweep->case_count * specs.count + 1) * sizeof *out->items);
-  if (out->items == NULL)
-    return status_make(STATUS_MEMORY, "no memory for %zu cells", sweep->case_count * specs.count);
+  TRY(owned_array(&out->items, sweep->case_count * specs.count, sizeof *out->items, "cells"));
   for (size_t i = 0; i < sweep->case_count; ++i) {
     if (!keeps(parsed, filter_count, &sweep->cases[i].shape)) continue;
     for (size_t v = 0; v < specs.count; ++v) {

@@ -9,11 +9,9 @@
 #include "cli/base/owned.h"
 #include "cli/sweep/cells.h"
 
-static struct status no_memory(size_t count) { return status_make(STATUS_MEMORY, "no memory for %zu cells", count); }
-
 struct status selection_make(size_t count, struct selection *out) {
-  *out = (struct selection){.name = calloc(count + 1, sizeof *out->name), .count = count};
-  return out->name != NULL ? status_ok() : no_memory(count);
+  *out = (struct selection){.count = count};
+  return owned_array(&out->name, count, sizeof *out->name, "cells");
 }
 
 struct status selection_of(const struct cells *cells, struct selection *out) {
@@ -35,8 +33,7 @@ void selection_hash(const struct selection *selection, char out[HASH_TEXT_MAX]) 
 static int by_text(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
 struct status selection_ranks(const struct selection *selection, const struct selection *names, size_t *out) {
-  OWNED(owned_free) const char **sorted = malloc((selection->count + 1) * sizeof *sorted);
-  if (sorted == NULL) return no_memory(selection->count);
+  OWNED_ARRAY(const char *, sorted, selection->count, "cells");
   for (size_t i = 0; i < selection->count; ++i) sorted[i] = selection->name[i];
   qsort(sorted, selection->count, sizeof *sorted, by_text);
   for (size_t i = 0; i < names->count; ++i) {
@@ -86,9 +83,8 @@ static size_t find_cases(const struct selection *selection, struct hashed_case *
 }
 
 struct status selection_deal(const struct selection *selection, uint32_t shards, uint32_t *out) {
-  OWNED(owned_free) struct hashed_case *cases = calloc(selection->count + 1, sizeof *cases);
-  OWNED(owned_free) uint32_t *of_case = calloc(selection->count + 1, sizeof *of_case);
-  if (cases == NULL || of_case == NULL) return no_memory(selection->count);
+  OWNED_ARRAY(struct hashed_case, cases, selection->count, "cases");
+  OWNED_ARRAY(uint32_t, of_case, selection->count, "cases");
   const size_t count = find_cases(selection, cases);
   size_t at = 0;
   if (count < shards)
@@ -107,9 +103,8 @@ struct status selection_deal(const struct selection *selection, uint32_t shards,
 
 struct status selection_keep_shard(const struct selection *selection, const struct shard *shard,
                                    struct cells *cells) {
-  OWNED(owned_free) uint32_t *of_cell = calloc(cells->count + 1, sizeof *of_cell);
+  OWNED_ARRAY(uint32_t, of_cell, cells->count, "cells");
   size_t kept = 0;
-  if (of_cell == NULL) return no_memory(cells->count);
   TRY(selection_deal(selection, shard->count, of_cell));
   for (size_t i = 0; i < cells->count; ++i) {
     if (of_cell[i] == shard->index) cells->items[kept++] = cells->items[i];

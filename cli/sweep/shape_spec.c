@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/base/json.h"
+#include "cli/base/owned.h"
 #include "cli/base/text.h"
 #include "kernels/problem/axes.h"
 
@@ -246,8 +247,7 @@ static struct status add_specs(const char *const *specs, size_t count, struct sw
 
 struct status shape_spec_sweep(const char *const *specs, size_t count, struct sweep *out) {
   *out = (struct sweep){.path = SHAPE_SPEC_PATH, .name = "shape"};
-  out->cases = malloc(SWEEP_CASES_MAX * sizeof *out->cases);
-  if (out->cases == NULL) return status_make(STATUS_MEMORY, "no memory for the cases of --shape");
+  TRY(owned_array(&out->cases, SWEEP_CASES_MAX, sizeof *out->cases, "cases"));
   const struct status status = add_specs(specs, count, out);
   if (status_failed(&status)) sweep_free(out);
   return status;

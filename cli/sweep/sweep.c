@@ -75,8 +75,7 @@ static struct status read_variants(const struct json_doc *doc, struct sweep *out
   if (!list) return status_ok();
   if (!cJSON_IsArray(list) || !list->child)
     return json_refuse(doc, list, "list at least one variant, or remove the key to run every one");
-  out->variants = calloc(SWEEP_VARIANTS_MAX, sizeof *out->variants);
-  if (!out->variants) return status_make(STATUS_MEMORY, "%s: no memory for its variants; free some", doc->path);
+  TRY(owned_array(&out->variants, SWEEP_VARIANTS_MAX, sizeof *out->variants, "variants"));
   cJSON_ArrayForEach(item, list) {
     if (out->variant_count == SWEEP_VARIANTS_MAX)
       return json_error(doc, item, false, "is one variant too many; list at most %d", SWEEP_VARIANTS_MAX);

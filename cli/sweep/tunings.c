@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "cli/base/owned.h"
+
 /* Most values of one tunable, and combinations that are looked at: a call of supports() each. */
 enum { VALUES_MAX = 512, ASKED_MAX = 1 << 20 };
 
@@ -131,8 +133,8 @@ static void collect(const struct walk *walk, uint64_t total, uint64_t taken, str
 
 struct status tunings_of(const struct variant_spec *base, const struct tunings_filter *filter, struct tunings *out) {
   struct walk walk = {.base = base, .filter = filter};
-  *out = (struct tunings){.items = calloc(TUNINGS_MAX, sizeof *out->items)};
-  if (out->items == NULL) return status_make(STATUS_MEMORY, "no memory for the tunings of %s", base->text);
+  *out = (struct tunings){.count = 0};
+  TRY(owned_array(&out->items, TUNINGS_MAX, sizeof *out->items, "tunings"));
   open_axes(&walk);
   thin_out(&walk, filter->takes == NULL ? TUNINGS_MAX : ASKED_MAX);
   const uint64_t total = combinations(&walk);
