@@ -139,9 +139,10 @@ static inline ATTN_HD struct compare_bound compare_bound_of(const struct toleran
   const double error = (fp32 + cut.spread) * spread + weight * sqrt(row->rest_square) + beside_sink + flushed;
   /* Their products with V may be below the smallest normal fp32 number, where sums may flush each of them to 0. */
   const double absolute = t->absolute + (p->sink ? 0x1p-126 * sqrt((double)keys) : 0);
-  const struct compare_bound bound = {
-      unit,     COMPARE_ELEMENT_SPREAD * error / sqrt(columns), error, absolute, columns, spread,
-      cut.mean, 0x1p-24 * lse_steps + score_cut + cap_error};
+  /* Outliers of V are in a few columns, and so are the errors of their weights. */
+  const double even = COMPARE_ELEMENT_SPREAD / sqrt(columns), share = p->outliers > 0 && even < 1 ? 1 : even;
+  const struct compare_bound bound = {unit,    share * error, error,    absolute,
+                                      columns, spread,        cut.mean, 0x1p-24 * lse_steps + score_cut + cap_error};
   return bound;
 }
 

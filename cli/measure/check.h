@@ -52,6 +52,9 @@
  *
  * - row: |e| <= U (w + 2 |o|) + W (w' + 2 r |o|) + F + A sqrt(D), and the element and the output accordingly
  *
+ * but that an element may be off by as much as its row where the problem asks for outliers: those of V are in a few
+ * columns, and so are the errors of their weights.
+ *
  * W = 2^-4 + 2 * 2^-13 sqrt(D / 32) (S + Q): a score is a sum of 14 bits where tensor cores make it, and its error is
  * one of the weight relative to the largest. F = 2^-18 p sqrt(keys * sum_j |v_j|^2), p the largest weight: what is
  * subnormal in e4m3 is off by 2^-10 of 2^8, and all of it to one side where the weights are equal. A kernel that

@@ -8,6 +8,8 @@
 #ifndef ATTNBENCH_KERNELS_HOPPER_TILE_CUH
 #define ATTNBENCH_KERNELS_HOPPER_TILE_CUH
 
+#include <cuda_fp8.h>
+
 #include "kernels/tiles/ptx.cuh"
 #include "kernels/tiles/tensor_map.cuh"
 
@@ -139,7 +141,9 @@ __device__ __forceinline__ void take_registers() {
 /* ---- wgmma -------------------------------------------------------------------------------------------------------
  * Four warps multiply 64 rows. Thread t of the group holds, of the accumulator, row 16 (t / 32) + t % 32 / 4 + 8 i,
  * column 8 j + 2 (t % 4) + c in register 4 j + 2 i + c; packed in pairs, registers 4 k .. 4 k + 3 of that are the A
- * operand of 16 columns. Between a batch's first instruction and its wait nothing else may touch its registers. */
+ * operand of 16 columns. Of the A operand of 8-bit elements, 32 columns, register 2 h + i has 16 h + 4 (t % 4) and
+ * the three columns after it. Between a batch's first instruction and its wait nothing else may touch its registers.
+ */
 
 __device__ __forceinline__ void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 __device__ __forceinline__ void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
@@ -203,7 +207,8 @@ __device__ __forceinline__ uint64_t operand(uint32_t address, uint32_t next_slab
 #define ATTN_ACCS_120(r) ATTN_ACCS_112(r), ATTN_ACC_8(r, 112)
 #define ATTN_ACCS_128(r) ATTN_ACCS_120(r), ATTN_ACC_8(r, 120)
 
-/* S[64][N] = or += A B^T; A [64][16] and B [N][16] in shared memory, both with the summed dimension along the row. */
+/* S[64][N] = or += A B^T; A [64][16] and B [N][16] in shared memory, both with the summed dimension along the row: 32
+ * bytes, which are 32 elements of e4m3. */
 template <typename T, uint32_t N>
 struct MultiplyQk;
 /* The same with A in registers. */
@@ -241,6 +246,29 @@ struct MultiplyPv;
   ATTN_WGMMA_RS(NAME, TRANSPOSED, N, COUNT, A0, A1, A2, A3, B, KEEP, __half, "f16") \
   ATTN_WGMMA_RS(NAME, TRANSPOSED, N, COUNT, A0, A1, A2, A3, B, KEEP, __nv_bfloat16, "bf16")
 
+/* e4m3: sums of 32 columns, and no transposed operand. */
+#define ATTN_WGMMA_QK_E4M3(N, COUNT, A, B, KEEP)                                                           \
+  template <>                                                                                              \
+  struct MultiplyQk<__nv_fp8_e4m3, N> {                                                                    \
+    static __device__ __forceinline__ void run(float (&r)[COUNT], uint64_t a, uint64_t b, uint32_t keep) { \
+      asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" KEEP ", 0;\nwgmma.mma_async.sync.aligned.m64n" #N  \
+                   "k32.f32.e4m3.e4m3 {" ATTN_REGS_##COUNT "}, %" A ", %" B ", p, 1, 1;\n}"                \
+                   : ATTN_ACCS_##COUNT(r)                                                                  \
+                   : "l"(a), "l"(b), "r"(keep));                                                           \
+    }                                                                                                      \
+  };
+#define ATTN_WGMMA_RS_E4M3(N, COUNT, A0, A1, A2, A3, B, KEEP)                                                     \
+  template <>                                                                                                     \
+  struct MultiplyQkRegisters<__nv_fp8_e4m3, N> {                                                                  \
+    static __device__ __forceinline__ void run(float (&r)[COUNT], const uint32_t *a, uint64_t b, uint32_t keep) { \
+      asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" KEEP ", 0;\nwgmma.mma_async.sync.aligned.m64n" #N         \
+                   "k32.f32.e4m3.e4m3 {" ATTN_REGS_##COUNT "}, {%" A0 ", %" A1 ", %" A2 ", %" A3 "}, %" B         \
+                                                           ", p, 1, 1;\n}"                                        \
+                   : ATTN_ACCS_##COUNT(r)                                                                         \
+                   : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(keep));                              \
+    }                                                                                                             \
+  };
+
 ATTN_WGMMA_QK_BOTH(48, 24, "24", "25", "26")
 ATTN_WGMMA_QK_BOTH(64, 32, "32", "33", "34")
 ATTN_WGMMA_QK_BOTH(80, 40, "40", "41", "42")
@@ -266,6 +294,11 @@ ATTN_WGMMA_RS_BOTH(MultiplyQkRegisters, "0", 144, 72, "72", "73", "74", "75", "7
 ATTN_WGMMA_RS_BOTH(MultiplyQkRegisters, "0", 160, 80, "80", "81", "82", "83", "84", "85")
 ATTN_WGMMA_RS_BOTH(MultiplyQkRegisters, "0", 176, 88, "88", "89", "90", "91", "92", "93")
 ATTN_WGMMA_RS_BOTH(MultiplyQkRegisters, "0", 192, 96, "96", "97", "98", "99", "100", "101")
+ATTN_WGMMA_QK_E4M3(64, 32, "32", "33", "34")
+ATTN_WGMMA_QK_E4M3(96, 48, "48", "49", "50")
+ATTN_WGMMA_QK_E4M3(128, 64, "64", "65", "66")
+ATTN_WGMMA_RS_E4M3(64, 32, "32", "33", "34", "35", "36", "37")
+ATTN_WGMMA_RS_E4M3(128, 64, "64", "65", "66", "67", "68", "69")
 
 #endif
 

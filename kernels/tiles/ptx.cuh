@@ -199,6 +199,24 @@ __device__ __forceinline__ void ldmatrix_x4_trans(uint32_t (&m)[4], uint32_t add
                : "memory");
 }
 
+/* Stores four 8 x 8 matrices of 16-bit elements, as ldmatrix_x4 loads them. Compute capability 9.0. */
+__device__ __forceinline__ void stmatrix_x4(uint32_t address, const uint32_t (&m)[4]) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(m[0]),
+               "r"(m[1]), "r"(m[2]), "r"(m[3])
+               : "memory");
+}
+
+/* Four numbers as e4m3, the first in the lowest byte. NaN stays NaN, what is too large becomes 448. Compute
+ * capability 8.9 and up. */
+__device__ __forceinline__ uint32_t pack_e4m3(float a, float b, float c, float d) {
+  uint32_t packed;
+  asm("{\n.reg .b16 low, high;\ncvt.rn.satfinite.e4m3x2.f32 low, %2, %1;\n"
+      "cvt.rn.satfinite.e4m3x2.f32 high, %4, %3;\nmov.b32 %0, {low, high};\n}"
+      : "=r"(packed)
+      : "f"(a), "f"(b), "f"(c), "f"(d));
+  return packed;
+}
+
 /* c[16][8] += a[16][16] b[16][8] with fp32 accumulation. With g = lane / 4 and t = lane % 4:
  *   c[0], c[1]: row g, columns 2t, 2t + 1          c[2], c[3]: row g + 8
  *   a[0]: row g, columns 2t, 2t + 1; a[1]: row g + 8; a[2]: row g, columns 2t + 8, 2t + 9; a[3]: row g + 8

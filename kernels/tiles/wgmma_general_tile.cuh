@@ -27,7 +27,7 @@ struct Shape {
 /* Two more words of 16 bytes for each work info. */
 constexpr ATTN_HD uint32_t more_info_bytes(const Shape &s) { return kWorkInfos * s.dense.groups * 32; }
 constexpr ATTN_HD uint32_t smem_bytes(const Shape &s) { return wgmma_tile::smem_bytes(s.dense) + more_info_bytes(s); }
-constexpr ATTN_HD uint32_t rows(const Shape &s) { return s.dense.groups * 64; }
+constexpr ATTN_HD uint32_t rows(const Shape &s) { return s.dense.groups * 64; } /* of a q tile */
 
 /* A range of tiles of keys; never empty, since a product must end every item. */
 struct Tiles {
@@ -54,6 +54,80 @@ ATTN_HD inline Tiles all_tiles(const attn_mask &mask, uint32_t keys) {
   return {0, tiles > 0 ? tiles : 1};
 }
 
+/* ---- planning ------------------------------------------------------------------------------------------------- */
+
+/* Items of all sequences and heads, with q tiles of `rows` rows. */
+inline uint64_t items(const attn_problem &shape, uint32_t rows) {
+  uint64_t tiles = 0;
+  for (uint32_t i = 0; i < attn_group_count(&shape); ++i) {
+    const attn_group group = attn_group_of(&shape, i);
+    tiles += (uint64_t)group.count * ceil_div(group.Sq, rows);
+  }
+  return tiles * shape.Hq;
+}
+
+/* Tiles of `keys` keys that a warpgroup multiplies for its 64 rows: the mean over some that are spread over the rows,
+ * and the most of these. */
+struct Steps {
+  double mean, most;
+};
+inline Steps steps_of(const attn_problem &shape, uint32_t keys) {
+  constexpr uint32_t kSamples = 64;
+  const attn_mask mask = attn_mask_of(&shape);
+  const Tiles all = all_tiles(mask, keys);
+  const uint32_t tiles = ceil_div(shape.Sq, 64), samples = tiles < kSamples ? tiles : kSamples;
+  Steps steps = {0, 0};
+  for (uint32_t i = 0; i < samples; ++i) {
+    const uint32_t tile = (uint32_t)((2ull * i + 1) * tiles / (2ull * samples));
+    const double count = tiles_of(mask, tile * 64, 64, keys, all).count();
+    steps.mean += count / samples, steps.most = fmax(steps.most, count);
+  }
+  return steps;
+}
+
+/* The time of a launch, in the unit of `turn`, what a block takes from one item to the next, and of `step`, for a
+ * tile. Whole rounds of the blocks over equal items; items that differ fill the last round, but it cannot end before
+ * the longest has. */
+inline double cost(const attn_problem &shape, uint32_t rows, uint32_t keys, uint32_t turn, uint32_t step,
+                   uint32_t sms) {
+  const Steps steps = steps_of(shape, keys);
+  const double rounds = (double)items(shape, rows) / sms, longest = steps.most * step + turn,
+               mean = steps.mean * step + turn;
+  return fmax((longest < 1.1 * mean ? ceil(rounds) : rounds) * mean, longest);
+}
+
+/* Why no kernel here takes a problem, whatever its types; nullptr: one does. */
+inline const char *refusal(const attn_problem &shape) {
+  if (attn_tokens(&shape, ATTN_ROWS_QUERIES) == 0 || attn_tokens(&shape, ATTN_ROWS_KEYS) == 0)
+    return "batch must have a query and a key: a tensor without elements has no tensor map";
+  if ((uint64_t)shape.B * shape.Hq * ceil_div(shape.Sq, 64) > INT32_MAX)
+    return "B * Hq * ceil(Sq / 64) must be at most 2^31 - 1, the limit of grid.x";
+  return nullptr;
+}
+
+/* The passes `order`, of a ragged batch alone, and `main`. `blocks`: as many as there are, each taking several items;
+ * 0: one for each item. */
+inline void plan_passes(const attn_problem &shape, uint32_t rows, uint32_t keys, uint32_t groups, uint32_t blocks,
+                        uint32_t smem_bytes, const void *order, const void *main, attn_plan *plan) {
+  const uint32_t count = (uint32_t)items(shape, rows);
+  plan->pass_count = attn_is_ragged(&shape) ? 2 : 1;
+  plan->tile_q = rows, plan->tile_kv = keys, plan->splits = 1;
+  if (plan->pass_count == 2) {
+    plan->workspace_bytes = 32 + 32ull * (count / shape.Hq); /* a RaggedOrder */
+    attn_pass &pass = plan->pass[0];
+    pass.name = "order";
+    pass.kernel = order;
+    set_grid(pass, 1, ATTN_COVERS_NOTHING, 1, ATTN_COVERS_NOTHING, 1, ATTN_COVERS_NOTHING);
+    set_block(pass, 1024, 0, 0);
+  }
+  attn_pass &pass = plan->pass[plan->pass_count - 1];
+  pass.name = "main";
+  pass.kernel = main;
+  set_grid(pass, blocks > 0 && blocks < count ? blocks : count, ATTN_COVERS_B | ATTN_COVERS_H | ATTN_COVERS_Q, 1,
+           ATTN_COVERS_NOTHING, 1, ATTN_COVERS_NOTHING);
+  set_block(pass, (groups + 1) * 128, groups * 128, smem_bytes, 128);
+}
+
 }  // namespace attn::wgmma_general
 
 #ifdef __CUDACC__
@@ -64,6 +138,7 @@ namespace attn {
  * most tiles of keys first. */
 struct alignas(32) RaggedTile {
   uint32_t row, Sq, Skv, q_first, k_first; /* first query of the tile; the sequence's lengths, and where it begins */
+  uint32_t sequence;
 };
 struct RaggedOrder {
   uint32_t tiles;
@@ -97,16 +172,18 @@ struct WgmmaGeneralParams {
 
 namespace wgmma_general {
 
-/* `turn_steps`: as wgmma_params. */
-inline struct status params_make(const attn_problem &shape, const attn_buffers &buffers, const Shape &s,
-                                 uint32_t blocks, double turn_steps, WgmmaGeneralParams *out) {
-  const uint32_t heads = shape.B * shape.Hq, ratio = shape.Hq / shape.Hkv, q_tiles = ceil_div(shape.Sq, rows(s));
-  const attn_view q = attn_view_of(&shape, ATTN_Q), k = attn_view_of(&shape, ATTN_K),
-                  v = attn_view_of(&shape, ATTN_V);
+inline RaggedParams order_params(const attn_problem &shape, const attn_buffers &buffers) {
+  return {buffers.cu_seqlens_q, buffers.cu_seqlens_k, shape.B,
+          shape.left,           shape.right,          static_cast<RaggedOrder *>(buffers.workspace)};
+}
+
+/* All but the tensor maps, for q tiles of `rows` rows and tiles of `keys` keys. `turn_steps`: as wgmma_params. */
+inline void settings_make(const attn_problem &shape, const attn_buffers &buffers, uint32_t rows, uint32_t keys,
+                          uint32_t blocks, double turn_steps, WgmmaGeneralParams *out) {
+  const uint32_t heads = shape.B * shape.Hq, ratio = shape.Hq / shape.Hkv, q_tiles = ceil_div(shape.Sq, rows);
   const double scale = 1 / sqrt((double)shape.D);
   out->items = heads * q_tiles;
-  const CausalWork work = {heads, q_tiles, ratio, 2ull * shape.Skv * (shape.D + shape.Dv),
-                           turn_steps * s.dense.keys / rows(s)};
+  const CausalWork work = {heads, q_tiles, ratio, 2ull * shape.Skv * (shape.D + shape.Dv), turn_steps * keys / rows};
   const bool grows = shape.left < 0 && shape.right >= 0; /* items become longer with their rows */
   out->order = causal_order(heads, q_tiles, grows ? section_heads(work, blocks) : 1);
   out->by_heads = divider(shape.Hq), out->by_ratio = divider(ratio);
@@ -117,6 +194,13 @@ inline struct status params_make(const attn_problem &shape, const attn_buffers &
   out->sink = buffers.sink, out->o = buffers.o, out->lse = buffers.lse;
   out->o_view = attn_view_of(&shape, ATTN_O), out->lse_view = attn_view_of(&shape, ATTN_LSE);
   out->ragged = attn_is_ragged(&shape) ? static_cast<const RaggedOrder *>(buffers.workspace) : nullptr;
+}
+
+inline struct status params_make(const attn_problem &shape, const attn_buffers &buffers, const Shape &s,
+                                 uint32_t blocks, double turn_steps, WgmmaGeneralParams *out) {
+  const attn_view q = attn_view_of(&shape, ATTN_Q), k = attn_view_of(&shape, ATTN_K),
+                  v = attn_view_of(&shape, ATTN_V);
+  settings_make(shape, buffers, rows(s), s.dense.keys, blocks, turn_steps, out);
   TRY(tensor_map_make(&out->q, buffers.q, shape.dtype, q, 64));
   TRY(tensor_map_make(&out->k, buffers.k, shape.dtype, k, s.dense.keys));
   return tensor_map_make(&out->v, buffers.v, shape.dtype, v, s.dense.keys);
@@ -126,6 +210,7 @@ template <typename T_, Shape S_>
 struct Config : wgmma_tile::Config<T_, S_.dense> {
   using Params = WgmmaGeneralParams;
   static constexpr uint32_t kDv = S_.Dv;
+  static constexpr bool kScaled = false;
   /* Tiles that two warpgroups can be apart, with their rows. */
   static constexpr uint32_t kApart = ceil_div((S_.dense.groups - 1) * 64, S_.dense.keys);
   static_assert(S_.dense.slots >= 4 * kApart && S_.Dv <= S_.dense.D && S_.dense.cluster == 1 &&
@@ -150,10 +235,15 @@ struct Layout : wgmma_tile::Layout<C> {
     return this->slot(C::kSlots) + wgmma_tile::work_info_bytes(C::S) + kBarriers +
            (round % kWorkInfos * C::kGroups + group) * 32;
   }
+  /* Behind these, where tensors have scales: 16 bytes (scale_words). */
+  __device__ __forceinline__ uint32_t scale_info(uint32_t group, uint32_t round) const {
+    return more_info(0, 0) + kWorkInfos * C::kGroups * 32 + (round % kWorkInfos * C::kGroups + group) * 16;
+  }
 };
 
 struct Item {
-  uint32_t batch, head, kv_head; /* of the query's batch */
+  uint32_t batch, head, kv_head; /* of the query's batch; a ragged one has batch 0 alone */
+  uint32_t sequence;
   uint32_t row, q_first, k_first;
   attn_mask mask;
   Tiles tiles;
@@ -170,12 +260,12 @@ __device__ __forceinline__ Item item_of(const WgmmaGeneralParams &a, uint32_t in
   if (a.ragged != nullptr) { /* the heads of a q tile follow one another: those that share K and V find them in L2 */
     const uint32_t tile = a.by_heads.quotient(index);
     const RaggedTile &t = a.ragged->tile[tile];
-    item.batch = 0, item.head = index - tile * a.Hq;
+    item.batch = 0, item.sequence = t.sequence, item.head = index - tile * a.Hq;
     item.row = t.row, item.q_first = t.q_first, item.k_first = t.k_first;
     item.mask.Sq = t.Sq, item.mask.Skv = t.Skv;
   } else {
     const Place place = a.order.place(index);
-    item.batch = a.by_heads.quotient(place.head);
+    item.batch = item.sequence = a.by_heads.quotient(place.head);
     item.head = place.head - item.batch * a.Hq;
     item.row = place.tile * C::kRows, item.q_first = item.k_first = 0;
   }
@@ -191,6 +281,17 @@ __device__ __forceinline__ Tiles group_tiles(const Item &item, uint32_t group) {
 
 /* ---- fetching ------------------------------------------------------------------------------------------------- */
 
+/* One thread: a tile of K or V to this place; the barrier counts its bytes. */
+template <typename C, uint32_t Slabs>
+__device__ __forceinline__ void fetch_keys(const CUtensorMap *map, const Item &item, uint32_t tile, uint32_t to,
+                                           uint32_t full) {
+  hopper::barrier_expect(full, Slabs * C::kKeys * hopper::kSlabRow);
+#pragma unroll
+  for (uint32_t i = 0; i < Slabs; ++i)
+    hopper::load_box(to + i * C::kKeys * hopper::kSlabRow, map, full, i * hopper::kSlab,
+                     item.k_first + tile * C::kKeys, item.kv_head, item.batch, hopper::kEvictLast);
+}
+
 /* One thread: the tiles of K and V, in the order in which the warpgroups multiply them. */
 template <typename C>
 struct KvFetcher {
@@ -202,12 +303,7 @@ struct KvFetcher {
   template <uint32_t Slabs>
   __device__ __forceinline__ void fetch(const CUtensorMap *map, const Item &item, uint32_t tile) {
     hopper::barrier_wait(at.empty(cursor.slot), cursor.parity ^ 1);
-    hopper::barrier_expect(at.full(cursor.slot), Slabs * C::kKeys * hopper::kSlabRow);
-#pragma unroll
-    for (uint32_t i = 0; i < Slabs; ++i)
-      hopper::load_box(at.slot(cursor.slot) + i * C::kKeys * hopper::kSlabRow, map, at.full(cursor.slot),
-                       i * hopper::kSlab, item.k_first + tile * C::kKeys, item.kv_head, item.batch,
-                       hopper::kEvictLast);
+    fetch_keys<C, Slabs>(map, item, tile, at.slot(cursor.slot), at.full(cursor.slot));
     cursor.advance();
   }
   __device__ __forceinline__ void run() {
@@ -228,7 +324,7 @@ struct KvFetcher {
 /* One thread: each warpgroup's rows of Q, and what the warpgroup has to know of its work. */
 template <typename C>
 struct QFetcher {
-  const WgmmaGeneralParams &a;
+  const typename C::Params &a;
   const Layout<C> at;
   const uint32_t items;
 
@@ -292,6 +388,10 @@ struct QFetcher {
         }
         write_place(index, next, round, g);
         write_tiles(index, next, round, g);
+        if constexpr (C::kScaled) {
+          const Item item = item_of<C>(a, ptx::opaque(index));
+          ptx::store_shared(at.scale_info(g, round), scale_words(a, item.sequence, item.kv_head));
+        }
         hopper::barrier_arrive(at.q_full(g, round));
       }
       index = next;
@@ -321,7 +421,7 @@ struct GeneralMultiplier : Multiplier<C> {
   using Base::start_qk, Base::start_pv, Base::fence, Base::pack_weights, Base::rescale, Base::multiply_again;
   using typename Base::Kind;
 
-  __device__ __forceinline__ GeneralMultiplier(const WgmmaGeneralParams &params, const Layout<C> &layout, uint32_t g)
+  __device__ __forceinline__ GeneralMultiplier(const typename C::Params &params, const Layout<C> &layout, uint32_t g)
       : Base(params, layout, g, params.scale_log2) {}
 
   __device__ __forceinline__ uint32_t more_info(uint32_t round) const {
@@ -332,18 +432,19 @@ struct GeneralMultiplier : Multiplier<C> {
     return ptx::load_shared(at.work_info(group, round));
   }
 
-  /* Scores of products become tanh of what softcap asks for; the softmax then has its scale. */
-  __device__ __forceinline__ void cap() {
-    if (a.cap_scale == 0.0f) return;
+  /* Scores of products become tanh of `scale` times them, which is what softcap asks for; the softmax then has its
+   * scale. 0: they stay. */
+  __device__ __forceinline__ void cap(float scale) {
+    if (scale == 0.0f) return;
     float most = 0.0f;
 #pragma unroll
     for (uint32_t i = 0; i < C::kKeys / 2; ++i) most = fmaxf(most, fabsf(s[i]));
-    if (__any_sync(kFullWarp, most * a.cap_scale > 0.5f)) {
+    if (__any_sync(kFullWarp, most * scale > 0.5f)) {
 #pragma unroll
-      for (uint32_t i = 0; i < C::kKeys / 2; ++i) s[i] = tanh_any(s[i] * a.cap_scale);
+      for (uint32_t i = 0; i < C::kKeys / 2; ++i) s[i] = tanh_any(s[i] * scale);
     } else {
 #pragma unroll
-      for (uint32_t i = 0; i < C::kKeys / 2; ++i) s[i] = tanh_small(s[i] * a.cap_scale);
+      for (uint32_t i = 0; i < C::kKeys / 2; ++i) s[i] = tanh_small(s[i] * scale);
     }
   }
 
@@ -429,17 +530,17 @@ struct GeneralMultiplier : Multiplier<C> {
     hopper::pin(s);
     bool raised = false;
     if constexpr (K == Base::UNSEEN) {
-      cap();
+      cap(a.cap_scale);
       if (!softmax.run_unseen(s)) {
         multiply_again(k, round);
-        cap();
+        cap(a.cap_scale);
         raised = softmax.template run<true>(s);
       }
       release(k);
     } else {
       release(k);
       if (tile == first_tile(round)) release_q(round);
-      cap();
+      cap(a.cap_scale);
       mask(round, tile);
       raised = softmax.template run<false>(s);
     }
@@ -462,7 +563,7 @@ struct GeneralMultiplier : Multiplier<C> {
     softmax.reset();
     release(k);
     if (tile == first_tile(round)) release_q(round);
-    cap();
+    cap(a.cap_scale);
     if (tile < plain_begin(round) || tile >= plain_end(round)) mask(round, tile);
     softmax.template run<false>(s);
     pack_weights();
@@ -539,7 +640,7 @@ struct GeneralMultiplier : Multiplier<C> {
 /* The q tiles of all sequences of a ragged batch, by how many tiles of keys their rows see: counted by that number,
  * most first, then each put behind those that were counted before it. grid: one block of 1024 threads; a warp takes a
  * sequence at a time. */
-template <uint32_t Rows, uint32_t Keys>
+template <typename C>
 __global__ void __launch_bounds__(1024, 1) wgmma_general_order(RaggedParams a) {
   using namespace wgmma_general;
   constexpr uint32_t kClasses = 1024;
@@ -550,9 +651,9 @@ __global__ void __launch_bounds__(1024, 1) wgmma_general_order(RaggedParams a) {
       const uint32_t q_first = (uint32_t)a.cu_seqlens_q[b], k_first = (uint32_t)a.cu_seqlens_k[b];
       const attn_mask mask = {(uint32_t)a.cu_seqlens_q[b + 1] - q_first, (uint32_t)a.cu_seqlens_k[b + 1] - k_first,
                               a.left, a.right};
-      for (uint32_t row = lane * Rows; row < mask.Sq; row += kWarp * Rows) {
-        const uint32_t tiles = tiles_of(mask, row, Rows, Keys, all_tiles(mask, Keys)).count();
-        with(kClasses - min(tiles, kClasses), RaggedTile{row, mask.Sq, mask.Skv, q_first, k_first});
+      for (uint32_t row = lane * C::kRows; row < mask.Sq; row += kWarp * C::kRows) {
+        const uint32_t tiles = tiles_of(mask, row, C::kRows, C::kKeys, all_tiles(mask, C::kKeys)).count();
+        with(kClasses - min(tiles, kClasses), RaggedTile{row, mask.Sq, mask.Skv, q_first, k_first, b});
       }
     }
   };

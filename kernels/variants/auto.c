@@ -76,6 +76,7 @@ static const struct pick_rule rules[] = {
     {"wgmma_general", .why = "compute capability 9.0, 16-bit types: the only kernel of tensor cores that takes such "
                              "windows, caps, sinks, "
                              "D or layouts"},
+    {"wgmma_fp8", .why = "compute capability 9.0, e4m3: the only kernel of tensor cores that takes it"},
     /* 27 us against 32 at 32 tiles of 512 keys, 10.3 against 14.5 at 128 tiles of 128; but 26 against 16 at 8 tiles.
      */
     {"mma_swizzle", .when = {IS(D, 256), AT_LEAST(TILES_PERCENT, 24), AT_MOST(DTYPE_BYTES, 2)},

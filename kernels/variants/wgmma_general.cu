@@ -60,8 +60,7 @@ static const void *general_handle(const GeneralKernel &kernel, enum attn_dtype d
 }
 static const void *order_handle(const GeneralKernel &kernel) {
   return for_row<std::size(kGeneralKernels)>(&kernel - kGeneralKernels, [](auto row) {
-    constexpr Shape kShape = kGeneralKernels[decltype(row)::value].shape;
-    return handle(wgmma_general_order<wgmma_general::rows(kShape), kShape.dense.keys>);
+    return handle(wgmma_general_order<wgmma_general::Config<__half, kGeneralKernels[decltype(row)::value].shape>>);
   });
 }
 #else
@@ -92,51 +91,16 @@ static bool general_fits(const GeneralKernel &kernel, const attn_problem &shape,
          any_or(GENERAL_GROUPS, kernel.shape.dense.groups) && any_or(GENERAL_KEYS, kernel.shape.dense.keys);
 }
 
-/* Tiles of keys that a warpgroup multiplies for a q tile: the mean over some that are spread over the rows, and the
- * most of these. */
-struct GeneralSteps {
-  double mean, most;
-};
-/* Items of all heads: q tiles of all sequences. */
-static double general_items(const attn_problem &shape, const Shape &s) {
-  uint64_t tiles = 0;
-  for (uint32_t i = 0; i < attn_group_count(&shape); ++i) {
-    const attn_group group = attn_group_of(&shape, i);
-    tiles += (uint64_t)group.count * ceil_div(group.Sq, wgmma_general::rows(s));
-  }
-  return (double)tiles * shape.Hq;
-}
-
-static GeneralSteps general_steps(const attn_problem &shape, const Shape &s) {
-  constexpr uint32_t kSamples = 64;
-  const attn_mask mask = attn_mask_of(&shape);
-  const wgmma_general::Tiles all = wgmma_general::all_tiles(mask, s.dense.keys);
-  const uint32_t tiles = ceil_div(shape.Sq, 64), samples = tiles < kSamples ? tiles : kSamples;
-  GeneralSteps steps = {0, 0};
-  for (uint32_t i = 0; i < samples; ++i) {
-    const uint32_t tile = (uint32_t)((2ull * i + 1) * tiles / (2ull * samples));
-    const double count = wgmma_general::tiles_of(mask, tile * 64, 64, s.dense.keys, all).count();
-    steps.mean += count / samples, steps.most = fmax(steps.most, count);
-  }
-  return steps;
-}
-
-/* Whole rounds of the blocks over equal items; items that differ fill the last round, but it cannot end before the
- * longest has. */
-static double general_cost(const GeneralKernel &kernel, const attn_problem &shape, uint32_t sms) {
-  const double items = general_items(shape, kernel.shape), rounds = items / sms,
-               longest = general_steps(shape, kernel.shape).most * kernel.step + kernel.turn,
-               mean = general_steps(shape, kernel.shape).mean * kernel.step + kernel.turn;
-  return fmax((longest < 1.1 * mean ? ceil(rounds) : rounds) * mean, longest);
-}
-
 static const GeneralKernel *general_choose(const attn_problem &shape, const attn_tuning &tuning, uint32_t sms) {
   const GeneralKernel *best = nullptr;
+  double least = 0;
   for (const GeneralKernel &kernel : kGeneralKernels) {
     if (!general_fits(kernel, shape, tuning)) continue;
     /* A kernel of a larger D multiplies zeros. */
     if (best != nullptr && kernel.shape.dense.D > best->shape.dense.D) break;
-    if (best == nullptr || general_cost(kernel, shape, sms) < general_cost(*best, shape, sms)) best = &kernel;
+    const double cost =
+        wgmma_general::cost(shape, rows(kernel.shape), kernel.shape.dense.keys, kernel.turn, kernel.step, sms);
+    if (best == nullptr || cost < least) best = &kernel, least = cost;
   }
   return best;
 }
@@ -151,9 +115,7 @@ static struct status general_bind(const attn_problem *shape, const attn_plan *pl
     TRY(wgmma_general::params_make(*shape, *buffers, kernel.shape, plan->pass[main].grid[0],
                                    (double)kernel.turn / kernel.step, &params));
     put_args(args[main], params);
-    if (main > 0)
-      put_args(args[0], RaggedParams{buffers->cu_seqlens_q, buffers->cu_seqlens_k, shape->B, shape->left,
-                                     shape->right, static_cast<RaggedOrder *>(buffers->workspace)});
+    if (main > 0) put_args(args[0], wgmma_general::order_params(*shape, *buffers));
     return status_ok();
   }
   return status_make(STATUS_INTERNAL, "wgmma_general: the plan has another variant's kernel");
@@ -168,37 +130,18 @@ static const char *general_supports(const attn_problem *shape, const attn_tuning
   const GeneralKernel *kernel = general_choose(*shape, *tuning, device->sms);
   if (kernel == nullptr)
     return "no kernel is compiled for these tunables at this D and Dv: kernels/variants/wgmma_general.cu lists them";
-  if (attn_tokens(shape, ATTN_ROWS_QUERIES) == 0 || attn_tokens(shape, ATTN_ROWS_KEYS) == 0)
-    return "batch must have a query and a key: a tensor without elements has no tensor map";
-  if ((uint64_t)shape->B * shape->Hq * ceil_div(shape->Sq, 64) > INT32_MAX)
-    return "B * Hq * ceil(Sq / 64) must be at most 2^31 - 1, the limit of grid.x";
-  return check_device(*device, wgmma_general::smem_bytes(kernel->shape));
+  const char *refusal = wgmma_general::refusal(*shape);
+  return refusal != nullptr ? refusal : check_device(*device, wgmma_general::smem_bytes(kernel->shape));
 }
 
 static void general_plan(const attn_problem *shape, const attn_tuning *tuning, const device_info *device,
                          attn_plan *plan) {
   const GeneralKernel &kernel = *general_choose(*shape, *tuning, device->sms);
   const wgmma_tile::Shape &s = kernel.shape.dense;
-  const uint32_t items = (uint32_t)general_items(*shape, kernel.shape);
-  const uint32_t blocks = tuning->value[GENERAL_PERSISTENT] ? device->sms : items;
-  plan->pass_count = attn_is_ragged(shape) ? 2 : 1;
-  plan->tile_q = wgmma_general::rows(kernel.shape), plan->tile_kv = s.keys;
-  plan->splits = 1, plan->stages = s.slots / 2;
-  if (plan->pass_count == 2) {
-    plan->workspace_bytes = 32 + 32ull * (items / shape->Hq);
-    attn_pass &order = plan->pass[0];
-    order.name = "order";
-    order.kernel = order_handle(kernel);
-    set_grid(order, 1, ATTN_COVERS_NOTHING, 1, ATTN_COVERS_NOTHING, 1, ATTN_COVERS_NOTHING);
-    set_block(order, 1024, 0, 0);
-  }
-  attn_pass &pass = plan->pass[plan->pass_count - 1];
-  pass.name = "main";
-  pass.kernel = general_handle(kernel, shape->dtype);
-  set_grid(pass, blocks < items ? blocks : items, ATTN_COVERS_B | ATTN_COVERS_H | ATTN_COVERS_Q, 1,
-           ATTN_COVERS_NOTHING, 1, ATTN_COVERS_NOTHING);
-  set_block(pass, wgmma_tile::threads(s), s.groups * 128, wgmma_general::smem_bytes(kernel.shape),
-            wgmma_tile::threads(s) - s.groups * 128);
+  plan->stages = s.slots / 2;
+  wgmma_general::plan_passes(
+      *shape, rows(kernel.shape), s.keys, s.groups, tuning->value[GENERAL_PERSISTENT] ? device->sms : 0,
+      wgmma_general::smem_bytes(kernel.shape), order_handle(kernel), general_handle(kernel, shape->dtype), plan);
 }
 
 }  // namespace attn

@@ -5,6 +5,7 @@
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 #include <cuda_runtime.h>
 #include <math.h>
 
@@ -33,6 +34,14 @@ extern thread_local unsigned char smem_base[];
 
 static inline float __int_as_float(int bits) { return emulated::from_bits<float>((uint32_t)bits); }
 static inline int __float_as_int(float x) { return (int)(uint32_t)emulated::as_bits(x); }
+
+/* Byte i of the result is the one of b:a that digit i of the selector names. */
+static inline uint32_t __byte_perm(uint32_t a, uint32_t b, uint32_t selector) {
+  const uint64_t both = (uint64_t)b << 32 | a;
+  uint32_t bytes = 0;
+  for (uint32_t i = 0; i < 4; ++i) bytes |= (uint32_t)(both >> (selector >> 4 * i & 7) * 8 & 0xff) << 8 * i;
+  return bytes;
+}
 
 template <typename T>
 static inline T __shfl_xor_sync(unsigned, T x, int mask) {

@@ -25,12 +25,13 @@ alignas(1024) thread_local unsigned char smem_base[1024];
 
 namespace emulated {
 
-const std::array<std::vector<float>, 2> element_values = [] {
-  std::array<std::vector<float>, 2> values;
+const std::array<std::vector<float>, ELEMENTS> element_values = [] {
+  std::array<std::vector<float>, ELEMENTS> values;
   for (std::vector<float> &table : values) table.resize(1 << 16);
   for (uint32_t bits = 0; bits < 1 << 16; ++bits) {
     values[F16][bits] = attn_dtype_value(ATTN_F16, bits);
     values[BF16][bits] = attn_dtype_value(ATTN_BF16, bits);
+    values[E4M3][bits] = attn_dtype_value(ATTN_E4M3, bits & 0xff);
   }
   return values;
 }();
@@ -237,22 +238,28 @@ void mbarrier_advance(Mbarrier &barrier) {
 /* 16-byte units of a row of 128 bytes lie at their number xor the row's, as addresses have them. */
 uint32_t swizzled(uint32_t address) { return address ^ (address >> 7 & 7) << 4; }
 
-/* The eight elements of the 16 bytes at an address, which swizzling keeps together. */
-void load_eight(const Block &block, Element element, uint32_t address, float *out, uint32_t stride) {
-  uint16_t bits[8];
-  if (address % 16 != 0 || address + 16 > block.smem.size())
-    fail("a product reads shared address %u of %zu", address, block.smem.size());
-  memcpy(bits, &block.smem[address], sizeof bits);
-  for (uint32_t i = 0; i < 8; ++i) out[i * stride] = element_value(element, bits[i]);
+/* Element i of a word of elements. */
+float element_of(Element element, uint64_t word, uint32_t i) {
+  return element_value(element, (uint16_t)(element == E4M3 ? word >> 8 * i & 0xff : word >> 16 * i));
 }
 
-/* Element (row, k) of an operand whose summed dimension k lies along the rows of 128 bytes. */
+/* The elements of the 16 bytes at an address, which swizzling keeps together. */
+void load_unit(const Block &block, Element element, uint32_t address, float *out, uint32_t stride) {
+  uint64_t words[2];
+  if (address % 16 != 0 || address + 16 > block.smem.size())
+    fail("a product reads shared address %u of %zu", address, block.smem.size());
+  memcpy(words, &block.smem[address], sizeof words);
+  const uint32_t half = 8 / bytes_of(element);
+  for (uint32_t i = 0; i < 2 * half; ++i) out[i * stride] = element_of(element, words[i / half], i % half);
+}
+
+/* Byte k of row `row` of an operand whose summed dimension lies along the rows of 128 bytes. */
 uint32_t address_along(uint64_t descriptor, uint32_t row, uint32_t k) {
   const uint32_t start = (uint32_t)(descriptor & 0x3fff) << 4, eight_rows = (uint32_t)(descriptor >> 32 & 0x3fff)
                                                                             << 4;
-  return swizzled(start + row / 8 * eight_rows + row % 8 * 128 + 2 * k);
+  return swizzled(start + row / 8 * eight_rows + row % 8 * 128 + k);
 }
-/* Element (k, column) of one whose summed dimension is that of the rows. */
+/* Element (k, column) of one whose summed dimension is that of the rows, 16 bits each. */
 uint32_t address_across(uint64_t descriptor, uint32_t k, uint32_t column) {
   const uint32_t start = (uint32_t)(descriptor & 0x3fff) << 4, eight_rows = (uint32_t)(descriptor >> 32 & 0x3fff)
                                                                             << 4;
@@ -260,41 +267,77 @@ uint32_t address_across(uint64_t descriptor, uint32_t k, uint32_t column) {
   return swizzled(start + column / 64 * next_slab + k / 8 * eight_rows + k % 8 * 128 + 2 * (column % 64));
 }
 
+constexpr uint32_t MAX_SUMMED = 32, MAX_COLUMNS = 256, ROWS = 64;
+
+/* Adds the products of a row of A with all columns of B to the sums. */
+void add_products(uint32_t summed, uint32_t columns, const float *a, const float (*b)[MAX_COLUMNS], float *sums) {
+  float c[MAX_COLUMNS] = {};
+  for (uint32_t k = 0; k < summed; ++k)
+    for (uint32_t n = 0; n < columns; ++n) c[n] += a[k] * b[k][n];
+  for (uint32_t n = 0; n < columns; ++n) sums[n] += c[n];
+}
+/* ATTN_EMULATED_CUT=1: sums of e4m3 are cut. The bounds of a CPU device do not allow for that. */
+const bool cuts = [] {
+  const char *set = getenv("ATTN_EMULATED_CUT");
+  return set != nullptr && strcmp(set, "1") == 0;
+}();
+
+/* The same as the tensor cores of compute capability 9.0 do it for e4m3: every term, and the sum, is cut to 14 bits
+ * of the largest. */
+void add_products_cut(uint32_t columns, const float *a, const float (*b)[MAX_COLUMNS], float *sums) {
+  float most[MAX_COLUMNS], unit[MAX_COLUMNS], c[MAX_COLUMNS];
+  for (uint32_t n = 0; n < columns; ++n) most[n] = fabsf(sums[n]);
+  for (uint32_t k = 0; k < MAX_SUMMED; ++k)
+    for (uint32_t n = 0; n < columns; ++n) most[n] = std::max(most[n], fabsf(a[k] * b[k][n]));
+  for (uint32_t n = 0; n < columns; ++n) {
+    const uint32_t exponent = (uint32_t)as_bits(most[n]) & 0x7f800000u;
+    unit[n] = exponent < 20u << 23 ? 0x1p-120f : from_bits<float>(exponent - (13u << 23));
+    c[n] = truncf(sums[n] / unit[n]);
+  }
+  for (uint32_t k = 0; k < MAX_SUMMED; ++k)
+    for (uint32_t n = 0; n < columns; ++n) c[n] += truncf(a[k] * b[k][n] / unit[n]);
+  for (uint32_t n = 0; n < columns; ++n) {
+    const float sum = c[n] * unit[n], exponent = from_bits<float>((uint32_t)as_bits(sum) & 0x7f800000u);
+    const float last = std::max(exponent * 0x1p-13f, 0x1p-120f);
+    sums[n] = sum == sum ? truncf(sum / last) * last : sum;
+  }
+}
+
 void execute(Block &block, Group &group, GroupProduct &p) {
-  constexpr uint32_t kSummed = 16, kRows = 64;
   const Product &product = p.product;
-  static thread_local float a[kRows][kSummed], b[kSummed][256], c[256];
-  for (uint32_t k = 0; k < kSummed && product.transposed; ++k)
-    for (uint32_t n = 0; n < product.columns; n += 8)
-      load_eight(block, product.element, address_across(product.b, k, n), &b[k][n], 1);
+  const uint32_t bytes = bytes_of(product.element), unit = 16 / bytes, summed = 2 * unit;
+  static thread_local float a[ROWS][MAX_SUMMED], b[MAX_SUMMED][MAX_COLUMNS], c[MAX_COLUMNS];
+  for (uint32_t k = 0; k < summed && product.transposed; ++k)
+    for (uint32_t n = 0; n < product.columns; n += unit)
+      load_unit(block, product.element, address_across(product.b, k, n), &b[k][n], 1);
   for (uint32_t n = 0; n < product.columns && !product.transposed; ++n)
-    for (uint32_t k = 0; k < kSummed; k += 8)
-      load_eight(block, product.element, address_along(product.b, n, k), &b[k][n], 256);
+    for (uint32_t k = 0; k < summed; k += unit)
+      load_unit(block, product.element, address_along(product.b, n, k * bytes), &b[k][n], MAX_COLUMNS);
   for (uint32_t t = 0; t < GROUP; ++t) {
     if (!product.from_registers) break;
     for (uint32_t i = 0; i < 4; ++i) {
       if (p.a[t][i] != p.a_then[t][i]) fail("thread %u changed an operand register of a product in flight", t);
-      const uint32_t row = t / 32 * 16 + t % 32 / 4 + i % 2 * 8, column = t % 4 * 2 + i / 2 * 8;
-      a[row][column] = element_value(product.element, (uint16_t)p.a_then[t][i]);
-      a[row][column + 1] = element_value(product.element, (uint16_t)(p.a_then[t][i] >> 16));
+      const uint32_t row = t / 32 * 16 + t % 32 / 4 + i % 2 * 8, column = t % 4 * (4 / bytes) + i / 2 * unit;
+      for (uint32_t j = 0; j < 4 / bytes; ++j) a[row][column + j] = element_of(product.element, p.a_then[t][i], j);
     }
   }
-  for (uint32_t row = 0; row < kRows && !product.from_registers; ++row)
-    for (uint32_t k = 0; k < kSummed; k += 8)
-      load_eight(block, product.element, address_along(product.a, row, k), &a[row][k], 1);
-  for (uint32_t row = 0; row < kRows; ++row) {
-    std::fill_n(c, product.columns, 0.0f);
-    for (uint32_t k = 0; k < kSummed; ++k)
-      for (uint32_t n = 0; n < product.columns; ++n) c[n] += a[row][k] * b[k][n];
-    for (uint32_t quad = 0; quad < 4; ++quad) {
-      const uint32_t t = row / 16 * 32 + row % 8 * 4 + quad, half = row % 16 / 8;
-      Accumulators &held = group.accumulators.at(p.accumulators[t]);
-      for (uint32_t j = 0; j < product.columns / 8; ++j)
-        for (uint32_t i = 0; i < 2; ++i) {
-          float &x = held.value[4 * j + 2 * half + i];
-          x = (product.keep ? x : 0.0f) + c[8 * j + 2 * quad + i];
-        }
-    }
+  for (uint32_t row = 0; row < ROWS && !product.from_registers; ++row)
+    for (uint32_t k = 0; k < summed; k += unit)
+      load_unit(block, product.element, address_along(product.a, row, k * bytes), &a[row][k], 1);
+  for (uint32_t row = 0; row < ROWS; ++row) {
+    const auto for_elements = [&](auto with) {
+      for (uint32_t quad = 0; quad < 4; ++quad) {
+        Accumulators &held = group.accumulators.at(p.accumulators[row / 16 * 32 + row % 8 * 4 + quad]);
+        for (uint32_t j = 0; j < product.columns / 8; ++j)
+          for (uint32_t i = 0; i < 2; ++i) with(held.value[4 * j + 2 * (row % 16 / 8) + i], c[8 * j + 2 * quad + i]);
+      }
+    };
+    for_elements([&](float &x, float &sum) { sum = product.keep ? x : 0.0f; });
+    if (product.element == E4M3 && cuts)
+      add_products_cut(product.columns, a[row], b, c);
+    else
+      add_products(summed, product.columns, a[row], b, c);
+    for_elements([](float &x, float &sum) { x = sum; });
   }
   for (float *registers : p.accumulators) {
     const auto held = group.accumulators.find(registers);

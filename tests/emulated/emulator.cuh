@@ -100,9 +100,10 @@ void load_box(uint32_t to, const TensorMap &, uint32_t barrier, const int32_t (&
 
 /* ---- wgmma ---------------------------------------------------------------------------------------------------- */
 
-enum Element { F16, BF16 };
+enum Element { F16, BF16, E4M3, ELEMENTS };
+constexpr uint32_t bytes_of(Element element) { return element == E4M3 ? 1 : 2; }
 
-/* The matrices of one instruction with 64 rows and 16 summed columns. */
+/* The matrices of one instruction with 64 rows and 32 bytes of summed columns. */
 struct Product {
   Element element;
   uint32_t columns;
@@ -118,7 +119,7 @@ void multiply_commit();
 void multiply_wait(uint32_t pending);
 
 /* By type and bits. */
-extern const std::array<std::vector<float>, 2> element_values;
+extern const std::array<std::vector<float>, ELEMENTS> element_values;
 inline float element_value(Element element, uint16_t bits) { return element_values[element][bits]; }
 
 }  // namespace emulated

@@ -38,26 +38,53 @@ emulate() {
   [ "$OK" -ge 5 ] || fail "$OK cases are right"
 }
 
-# mutant NAME SED: the general kernel for D of 64, so changed, must give a wrong result or end its worker.
+@test "wgmma_fp8 is right for every D, kind of scales, mask and layout" {
+  emulate emulated_wgmma_fp8 --sweep tests/data/sweeps/emulated_e4m3.json
+  [ "$OK" = 83 ] || fail "$OK cases are right"
+  emulate emulated_wgmma_fp8:warpgroups=2,emulated_wgmma_fp8:persistent=0 --sweep tests/data/sweeps/emulated_e4m3.json --filter D=64
+  [ "$OK" = 70 ] || fail "$OK cases are right"
+}
+
+@test "the error of wgmma_fp8 does not grow with the keys where tensor cores cut sums to 14 bits" {
+  local keys
+  for keys in 1024 8192; do
+    ATTN_EMULATED_CUT=1 emulate emulated_wgmma_fp8 --shape "B=1,H=4,S=64x$keys,D=64,e4m3"
+    json "$TMP/r.json" 'd["results"][0]["check"]["rel_frobenius"]' >"$TMP/$keys"
+  done
+  python -c "import sys; short, long = map(float, sys.argv[1:]); assert long <= 1.2 * short, (short, long)" "$(<"$TMP/1024")" "$(<"$TMP/8192")"
+}
+
+# mutant VARIANT NAME SED: the kernels for D of 64 of wgmma_VARIANT, so changed, must give a wrong result or end their worker.
 mutant() {
-  local tile=kernels/tiles/wgmma_general_tile.cuh variant=kernels/variants/wgmma_general.cu folder=$TMP/$1 build
+  local of=$1 tile=kernels/tiles/wgmma_$1_tile.cuh variant=kernels/variants/wgmma_$1.cu folder=$TMP/$2 build dtype
+  shift
+  dtype=$([ "$of" = fp8 ] && echo e4m3 || echo f16)
   build=$(dirname "$ATTNBENCH")/emulated
   mkdir -p "$folder/kernels/tiles" "$folder/kernels/variants"
   sed -E "$2" "$tile" >"$folder/$tile"
   ! cmp -s "$tile" "$folder/$tile" || fail "$1 changes nothing"
-  sed -E '/^    [{]{3}\.D = (128|192|256)/d' "$variant" >"$folder/$variant"
+  sed -E '/^    [{]+\.D = (128|192|256)/d' "$variant" >"$folder/$variant"
   g++ -std=c++20 -O1 -w -fPIC -D_GNU_SOURCE "-I$folder" -Itests/emulated -I. "-I$(dirname "$(make -s print-NVCC)")/../include" \
     -include tests/emulated/cuda.cuh -x c++ -c "$folder/$variant" -o "$folder/kernel.o"
-  g++ -shared -Wl,-Bsymbolic "$folder/kernel.o" "$build/kernels/variants/wgmma.cu.o" "$build"/tests/emulated/*.o -o "$folder/mutant.so"
-  attn --device cpu --load "$folder/mutant.so" --check-only --timeout 60 --variants emulated_wgmma_general --json "$TMP/r.json" \
-    --shape B=2,H=3,S=500,D=64,window=150:0 --shape B=2,H=3,S=333x555,D=64,causal
+  cp "$build"/kernels/variants/*.o "$build"/tests/emulated/*.o "$folder"
+  mv "$folder/kernel.o" "$folder/wgmma_$of.cu.o"
+  g++ -shared -Wl,-Bsymbolic "$folder"/*.o -o "$folder/mutant.so"
+  attn --device cpu --load "$folder/mutant.so" --check-only --timeout 60 --variants "emulated_wgmma_$of" --json "$TMP/r.json" \
+    --shape "B=2,H=3,S=500,D=64,window=150:0,$dtype" --shape "B=2,H=3,S=333x555,D=64,causal,$dtype"
   json "$TMP/r.json" '"'"$1"'", [r["status"] for r in d["results"]]'
   expect_json "$TMP/r.json" 'any(r["status"] != "ok" for r in d["results"])'
 }
 
 @test "the emulated GPU finds a barrier too few, a tile too many and a bound that is off by one" {
-  mutant q_unguarded 's/hopper::barrier_wait\(at.q_empty\(g, round\), at.q_parity\(round\) \^ 1\);//'
-  mutant tail_short 's/drop\(2 \* left - 1\)/drop(2 * left - 2)/'
-  mutant left_bound 's/\+ c < first\)/+ c <= first)/'
-  mutant product_unawaited 's/this->template wait<1>\(\);/this->template wait<2>();/'
+  mutant general q_unguarded 's/hopper::barrier_wait\(at.q_empty\(g, round\), at.q_parity\(round\) \^ 1\);//'
+  mutant general tail_short 's/drop\(2 \* left - 1\)/drop(2 * left - 2)/'
+  mutant general left_bound 's/\+ c < first\)/+ c <= first)/'
+  mutant general product_unawaited 's/this->template wait<1>\(\);/this->template wait<2>();/'
+}
+
+@test "the emulated GPU finds a wrong transposing of V, a promotion that is left out and a reference that is not the maximum" {
+  mutant fp8 keys_swapped 's/0x7531 : 0x6420/0x7351 : 0x6240/'
+  mutant fp8 raw_unawaited 's/hopper::barrier_wait\(at.raw_full\(raw.slot\), raw.parity\);//'
+  mutant fp8 last_not_added 's/ [|][|] last\) add/) add/'
+  mutant fp8 unscaled 's/kScaleBits = 8/kScaleBits = 0/'
 }

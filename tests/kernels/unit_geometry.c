@@ -676,6 +676,35 @@ TEST(wgmma_general_takes_tiles_by_the_window) {
   assert_int_equal(plan_of(&p).tile_kv, 64);
 }
 
+/* A tile of keys has one scale, so those of 96 keys do not take blocks of 128. */
+TEST(wgmma_fp8_takes_a_kernel_that_holds_d_and_whose_tiles_have_one_scale) {
+  static const struct {
+    uint32_t D, Dv, rows, keys; /* 0 rows: refused */
+    enum attn_scales scales;
+  } rows[] = {{64, 64, 128, 128, ATTN_SCALES_HEAD},   {64, 64, 128, 128, ATTN_SCALES_BLOCK},
+              {80, 64, 128, 128, ATTN_SCALES_HEAD},   {128, 128, 128, 128, ATTN_SCALES_TENSOR},
+              {192, 128, 128, 64, ATTN_SCALES_BLOCK}, {256, 256, 128, 64, ATTN_SCALES_HEAD},
+              {272, 256, 0, 0, ATTN_SCALES_HEAD},     {72, 64, 0, 0, ATTN_SCALES_HEAD},
+              {64, 24, 0, 0, ATTN_SCALES_HEAD}};
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    struct point p = point_of("wgmma_fp8", "h200", square(4, 16, 4096, rows[i].D, ATTN_E4M3));
+    p.shape.Dv = rows[i].Dv, p.shape.scales = rows[i].scales;
+    assert_int_equal(refusal(&p) == NULL, rows[i].rows != 0);
+    if (rows[i].rows == 0) continue;
+    assert_int_equal(plan_of(&p).tile_q, rows[i].rows);
+    assert_int_equal(plan_of(&p).tile_kv, rows[i].keys);
+  }
+  struct point p = point_of("wgmma_fp8", "h200", square(4, 16, 4096, 64, ATTN_E4M3));
+  p.tuning.value[0] = 3; /* warpgroups */
+  assert_int_equal(plan_of(&p).tile_kv, 96);
+  p.shape.scales = ATTN_SCALES_BLOCK;
+  assert_non_null(refusal(&p));
+  p = point_of("wgmma_fp8", "h200", square(1, 8, 4096, 128, ATTN_BF16));
+  assert_non_null(refusal(&p)); /* of another type */
+  p.shape.dtype = ATTN_E4M3, p.shape.out_dtype = 1 + ATTN_F32;
+  assert_non_null(refusal(&p));
+}
+
 TEST(wgmma_tunables_name_a_kernel_or_are_refused) {
   enum { WG_GROUPS, WG_KEYS, WG_CLUSTER = 6, WG_PERSISTENT };
   struct point p = point_of("wgmma", "h200", square(4, 16, 4096, 64, ATTN_F16));

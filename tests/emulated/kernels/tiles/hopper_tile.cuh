@@ -57,7 +57,9 @@ inline uint64_t operand(uint32_t address, uint32_t next_slab = 16) {
 }
 
 template <typename T>
-constexpr emulated::Element kElementOf = std::is_same_v<T, __half> ? emulated::F16 : emulated::BF16;
+constexpr emulated::Element kElementOf = std::is_same_v<T, __half>          ? emulated::F16
+                                         : std::is_same_v<T, __nv_bfloat16> ? emulated::BF16
+                                                                            : emulated::E4M3;
 
 template <typename T, uint32_t N>
 struct MultiplyQk {

@@ -3,6 +3,7 @@
 #ifndef ATTNBENCH_TESTS_EMULATED_PTX_CUH
 #define ATTNBENCH_TESTS_EMULATED_PTX_CUH
 
+#include "kernels/input.h"
 #include "tests/emulated/cuda.cuh"
 
 namespace attn::ptx {
@@ -32,6 +33,27 @@ inline void ldmatrix_x4(uint32_t (&m)[4], uint32_t address) {
   const uint32_t lane = emulated::lane();
   for (uint32_t i = 0; i < 4; ++i)
     memcpy(&m[i], emulated::shared((uint32_t)rows[8 * i + lane / 4] + lane % 4 * 4, 4), 4);
+}
+
+inline void ldmatrix_x4_trans(uint32_t (&m)[4], uint32_t address) {
+  const uint64_t *const rows = emulated::gather(address);
+  const uint32_t lane = emulated::lane();
+  for (uint32_t i = 0; i < 4; ++i) {
+    uint16_t two[2];
+    for (uint32_t j = 0; j < 2; ++j)
+      memcpy(&two[j], emulated::shared((uint32_t)rows[8 * i + lane % 4 * 2 + j] + lane / 4 * 2, 2), 2);
+    m[i] = two[0] | (uint32_t)two[1] << 16;
+  }
+}
+inline void stmatrix_x4(uint32_t address, const uint32_t (&m)[4]) {
+  const uint64_t *const rows = emulated::gather(address);
+  const uint32_t lane = emulated::lane();
+  for (uint32_t i = 0; i < 4; ++i)
+    memcpy(emulated::shared((uint32_t)rows[8 * i + lane / 4] + lane % 4 * 4, 4), &m[i], 4);
+}
+inline uint32_t pack_e4m3(float a, float b, float c, float d) {
+  return input_to_e4m3(a) | (uint32_t)input_to_e4m3(b) << 8 | (uint32_t)input_to_e4m3(c) << 16 |
+         (uint32_t)input_to_e4m3(d) << 24;
 }
 
 namespace emulated_mma {

@@ -1,0 +1,169 @@
+/* wgmma_fp8: attention of e4m3 tensors with fp32 scales on Hopper's tensor cores, with all that wgmma_general takes
+ * (kernels/tiles/wgmma_fp8_tile.cuh).
+ *
+ * Idea: as wgmma_general, at twice its rate of products and half of its bytes. V is transposed on chip, by two warps
+ *   that have nothing else to do; weights are packed from accumulators to an operand in registers; sums of few bits
+ *   are added to fp32 ones after 512 keys at the latest.
+ *
+ * Source: FlashAttention-3 for the transposing of V beside the products; DeepSeek-V3's report for adding the sums of
+ *   tensor cores to fp32 ones; the rest is written from the PTX manual.
+ *
+ * Can win: where products bound the time. Clocks of an SM for one query against one key, by what bounds them:
+ *
+ *        D   tensor cores   exponentials   issued instructions   shared memory (K, Q, transposed V twice)
+ *        64  1/32           1/16           5 / 128               1/64
+ *       128  1/16           1/16           5 / 128               3/64
+ *       256  1/8            1/16           9 / 128               6/64
+ *
+ *   So at D = 64 it cannot be faster than half of the tensor cores' peak.
+ *
+ * Cannot: run anywhere but on compute capability 9.0; write O in fp32; take K and V of another type than Q; read
+ * pages or lists of blocks.
+ *
+ * Budget, registers per thread: scores keys / 2, weights keys / 8, O Dv / 2, and Dv / chunks / 2 for the sums of few
+ *   bits.
+ *
+ *        D   groups  keys  chunks  registers                    of    shared memory, KB
+ *        64  3       96    1       48 + 12 + 32 + 32 = 124      160   24 + 8 * 12 + 24 = 144
+ *       128  2       128   1       64 + 16 + 64 + 64 = 208      232   32 + 8 * 16 + 32 = 192
+ *       256  2       64    4       32 + 8 + 128 + 32 = 200      232   32 + 5 * 32 + 32 = 224 */
+#include "kernels/tiles/wgmma_fp8_tile.cuh"
+
+namespace attn {
+
+namespace wgmma_fp8 {
+
+/* A kernel that is compiled. */
+struct Kernel {
+  Shape shape;
+  uint32_t turn, step; /* what a block takes from one q tile to the next, and for a tile of keys; 10 ns. Predicted
+                        * from the table above at 60 % of what bounds it; not measured. */
+};
+
+/* Of the kernels that fit the tunables the cheapest is taken. */
+constexpr Kernel kKernels[] = {
+    {{.D = 64, .Dv = 64, .groups = 3, .keys = 96, .slots = 8}, 180, 110},
+    {{.D = 64, .Dv = 64, .groups = 2, .keys = 128, .slots = 8}, 180, 98},
+    {{.D = 128, .Dv = 128, .groups = 2, .keys = 128, .slots = 8}, 200, 98},
+    {{.D = 256, .Dv = 256, .groups = 2, .keys = 64, .slots = 5, .chunks = 4}, 300, 98},
+};
+
+#ifdef __CUDACC__
+static const void *main_handle(const Kernel &kernel, enum attn_dtype out) {
+  return for_row<std::size(kKernels)>(&kernel - kKernels, [&](auto row) {
+    return for_type<__half, __nv_bfloat16>(out, [](auto t) -> const void * {
+      constexpr const Kernel &kKernel = kKernels[decltype(row)::value];
+      return handle(wgmma_fp8_kernel<Config<typename decltype(t)::type, kKernel.shape>>);
+    });
+  });
+}
+static const void *order_handle(const Kernel &kernel) {
+  return for_row<std::size(kKernels)>(&kernel - kKernels, [](auto row) {
+    return handle(wgmma_general_order<Config<__nv_bfloat16, kKernels[decltype(row)::value].shape>>);
+  });
+}
+#else
+static const void *main_handle(const Kernel &, enum attn_dtype) { return nullptr; }
+static const void *order_handle(const Kernel &) { return nullptr; }
+constexpr decltype(attn_variant::bind) bind = nullptr;
+#endif
+
+enum { GROUPS, KEYS, PERSISTENT };
+
+static const attn_tunable tunables[] = {
+    {.name = "warpgroups",
+     .max = 3,
+     .help = "warpgroups of a block that multiply, 64 query rows each; 0: what is fastest for the shape"},
+    {.name = "kv_tile", .max = 128, .help = "keys of a tile; 0: what is fastest for the shape"},
+    {.name = "persistent",
+     .max = 1,
+     .default_value = 1,
+     .help = "1: one block per SM loops over the q tiles, 0: one block per q tile"},
+    {.name = nullptr},
+};
+
+static bool fits(const Kernel &kernel, const attn_problem &shape, const attn_tuning &t) {
+  const auto any_or = [&](int which, uint32_t value) {
+    return t.value[which] == 0 || (uint32_t)t.value[which] == value;
+  };
+  /* A tile of keys has one scale. */
+  const bool has_scales = shape.scales != ATTN_SCALES_BLOCK || ATTN_SCALE_KEYS % kernel.shape.keys == 0;
+  return shape.D <= kernel.shape.D && shape.Dv <= kernel.shape.Dv && has_scales &&
+         any_or(GROUPS, kernel.shape.groups) && any_or(KEYS, kernel.shape.keys);
+}
+
+static const Kernel *choose(const attn_problem &shape, const attn_tuning &tuning, uint32_t sms) {
+  const Kernel *best = nullptr;
+  double least = 0;
+  for (const Kernel &kernel : kKernels) {
+    if (!fits(kernel, shape, tuning)) continue;
+    /* A kernel of a larger D multiplies zeros. */
+    if (best != nullptr && kernel.shape.D > best->shape.D) break;
+    const double cost =
+        wgmma_general::cost(shape, rows(kernel.shape), kernel.shape.keys, kernel.turn, kernel.step, sms);
+    if (best == nullptr || cost < least) best = &kernel, least = cost;
+  }
+  return best;
+}
+
+#ifdef __CUDACC__
+static struct status bind(const attn_problem *shape, const attn_plan *plan, const attn_buffers *buffers,
+                          attn_pass_args args[ATTN_PASSES_MAX]) {
+  for (const Kernel &kernel : kKernels) {
+    const uint32_t main = plan->pass_count - 1;
+    if (plan->pass[main].kernel != main_handle(kernel, attn_out_dtype(shape))) continue;
+    Params params = {};
+    TRY(params_make(*shape, *buffers, kernel.shape, plan->pass[main].grid[0], (double)kernel.turn / kernel.step,
+                    &params));
+    put_args(args[main], params);
+    if (main > 0) put_args(args[0], wgmma_general::order_params(*shape, *buffers));
+    return status_ok();
+  }
+  return status_make(STATUS_INTERNAL, "wgmma_fp8: the plan has another variant's kernel");
+}
+#endif
+
+static const char *supports(const attn_problem *shape, const attn_tuning *tuning, const device_info *device) {
+  if (device->kind != DEVICE_CUDA) return "the device must be a CUDA GPU";
+  if (device->cc_major != 9 || device->cc_minor != 0)
+    return "the compute capability must be 9.0: wgmma exists on Hopper alone";
+  if (attn_out_dtype(shape) == ATTN_F32) return "out_dtype must be f16 or bf16: it writes O in 16 bits";
+  if (shape->Dv % 16 != 0) return "Dv must be a multiple of 16, as the copy engine takes whole 16-byte units";
+  const Kernel *kernel = choose(*shape, *tuning, device->sms);
+  if (kernel == nullptr)
+    return "no kernel is compiled for these tunables at this D and Dv: kernels/variants/wgmma_fp8.cu lists them";
+  const char *refusal = wgmma_general::refusal(*shape);
+  return refusal != nullptr ? refusal : check_device(*device, smem_bytes(kernel->shape));
+}
+
+static void plan(const attn_problem *shape, const attn_tuning *tuning, const device_info *device, attn_plan *plan) {
+  const Kernel &kernel = *choose(*shape, *tuning, device->sms);
+  const Shape &s = kernel.shape;
+  plan->stages = s.slots / 2;
+  wgmma_general::plan_passes(*shape, rows(s), s.keys, s.groups, tuning->value[PERSISTENT] ? device->sms : 0,
+                             smem_bytes(s), order_handle(kernel), main_handle(kernel, attn_out_dtype(shape)), plan);
+}
+
+}  // namespace wgmma_fp8
+
+}  // namespace attn
+
+extern "C" const struct attn_variant attn_variant_wgmma_fp8 = {
+    .name = "wgmma_fp8",
+    .summary = "Hopper: wgmma of e4m3 with scales, V transposed on chip, sums added in fp32; windows, ragged batches",
+    .limits = "compute capability 9.0",
+    .runs_on = DEVICE_CUDA,
+    .math = ATTN_MATH_WGMMA,
+    .takes = ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK |
+             ATTN_TAKES_LAYOUT | ATTN_TAKES_BATCH | ATTN_TAKES_OUT_DTYPE | ATTN_TAKES_SCALES,
+    .dtypes = ATTN_DTYPE_BIT(ATTN_E4M3),
+    .dtypes_why = "its products are of 8-bit operands",
+    .dims = {.most = 256,
+             .multiple = 16,
+             .why = "64 rows of output fill a warpgroup's registers, and the copy engine takes whole 16-byte units"},
+    .tunables = attn::wgmma_fp8::tunables,
+    .supports = attn::wgmma_fp8::supports,
+    .plan = attn::wgmma_fp8::plan,
+    .bind = attn::wgmma_fp8::bind,
+    .run = nullptr,
+};
