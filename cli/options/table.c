@@ -24,7 +24,7 @@ static const struct verb_row verbs[VERB_COUNT] = {
     [VERB_REPORT] = {"report", "reports again, from a journal; saved reports side by side",
                      "attnbench report JOURNAL|REPORT.json... [options]",
                      "write the reports of a journal again, or show saved JSON reports side by side",
-                     "attnbench report run.journal --json -", 1, 8},
+                     "attnbench report run.journal --json -", 1, OPTIONS_LIST_MAX},
     [VERB_MERGE] =
         {"merge", "one report from the journals of a run's shards", "attnbench merge JOURNAL... [options]",
          "join the journals of a run's shards (--shard) into one report; together they must have every cell once",

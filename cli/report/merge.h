@@ -7,7 +7,7 @@
 #include "cli/report/keep.h"
 #include "cli/report/report.h"
 
-enum { MERGE_SOURCES_MAX = 8 };
+enum { MERGE_SOURCES_MAX = 1024 };
 
 struct merge_source {
   const char *path; /* owned by the caller; NULL: not from a file */

@@ -55,13 +55,15 @@ static void print_source(FILE *file, const struct merge *merge, size_t index) {
   const struct merge_source *source = &merge->source[index];
   const struct journal_data *data = source->report->journal;
   const struct run_info *run = &data->run;
-  char lead[24], device[192] = "nothing measured";
+  char lead[24], device[192] = "nothing measured", when[160] = "";
   if (data->has_device)
     snprintf(device, sizeof device, "%s, %" PRIu32 " %s", data->device.name, data->device.sms,
              data->device.kind == DEVICE_CPU ? "threads" : "SMs");
   snprintf(lead, sizeof lead, "source %zu  ", index + 1);
-  text_paragraph(file, lead, "%s: %s %s; sweep %s; %s; seed %" PRIu64, source->path,
-                 run->tool[0] != '\0' ? run->tool : "attnbench", run->version, run->sweep_name, device, run->seed);
+  if (run->started_utc[0] != '\0') snprintf(when, sizeof when, " (commit %s, %s)", run->git_commit, run->started_utc);
+  text_paragraph(file, lead, "%s: %s %s%s; sweep %s; %s; seed %" PRIu64, source->path,
+                 run->tool[0] != '\0' ? run->tool : "attnbench", run->version, when, run->sweep_name, device,
+                 run->seed);
   if (report_origin(data)[0] != '\0') text_paragraph(file, "          ", "%s", report_origin(data));
 }
 

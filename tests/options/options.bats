@@ -91,6 +91,17 @@ WORDS
   expect_refusal 2 'did you mean left_out?' -- describe left_ou
 }
 
+@test "the workflow for a repository of one's own has a command that attnbench takes" {
+  local command
+  command=$(sed -n '/^ *attnbench ab/,/--annotations/p' kernels/example/gate.yml | tr -d '\\\n')
+  [ -n "$command" ] || fail "no command"
+  export RUNNER_TEMP=$TMP
+  mkdir -p "$TMP/base" && echo '{"attnbench_sweep": 1, "name": "gate", "shapes": [{"B": 1, "H": 1, "S": 8, "D": 8}]}' >"$TMP/base/gate.json"
+  eval "attn ${command#*attnbench }"
+  expect_err 'mine.so'
+  refute_err 'unknown option'
+}
+
 @test "an option of another verb is unknown here" {
   expect_refusal 2 'unknown option of attnbench list' -- list --sweep shapes/v3.json
 }
