@@ -143,7 +143,7 @@ static bool step_copy_ahead(const struct rules_row *row, struct finding *f) {
   rules_put(f->advice,
             "copy the next K/V tile ahead (cp.async, a second buffer of %s): each of the %.0f tiles waits about %.0f "
             "clocks for its load",
-            rules_bytes(tile_bytes).text, tiles, exposed_us / tiles * mhz);
+            units_bytes(tile_bytes).text, tiles, exposed_us / tiles * mhz);
   rules_promise(row, now_us - exposed_us, f);
   return true;
 }
@@ -160,7 +160,7 @@ static bool step_registers(const struct rules_row *row, struct finding *f) {
   rules_put(f->advice,
             "keep scores, weights and output in registers (mma.sync with ldmatrix instead of WMMA): a block takes %s "
             "of shared memory where Q, K and V need %s",
-            rules_bytes((double)metrics_smem_bytes(p)).text, rules_bytes(evidence_tile_bytes(row->record)).text);
+            units_bytes((double)metrics_smem_bytes(p)).text, units_bytes(evidence_tile_bytes(row->record)).text);
   const double ratio = REACHED / share; /* the further, the less likely that this alone is why */
   rules_promise_ratio(row, ratio <= LIKELY ? ratio : LIKELY * sqrt(ratio / LIKELY), f);
   return true;
@@ -262,8 +262,8 @@ static void put_memory_as_counted(const struct rules_row *row, struct finding *f
   const double moved = counted->total.dram_read_bytes + counted->total.dram_write_bytes, needed = row->metrics->bytes;
   rules_put(f->measured,
             "DRAM moved %s in %.1f us = %.0f GB/s, %.0f %% of the %.0f GB/s that it gives (%s); the shape needs %s",
-            rules_bytes(moved).text, counted->total.gpu_time_us, m->dram_gb_per_s, 100 * m->dram_ratio,
-            row->device->dram_gb_per_s, row->source, rules_bytes(needed).text);
+            units_bytes(moved).text, counted->total.gpu_time_us, m->dram_gb_per_s, 100 * m->dram_ratio,
+            row->device->dram_gb_per_s, row->source, units_bytes(needed).text);
   if (moved >= finding_limits.moved_again_min * needed)
     rules_put(f->advice,
               "move each byte once: %.2fx fewer bytes when blocks that run together share a head's K and V in L2",

@@ -100,7 +100,7 @@ static void put_spills(const struct rules_row *row, uint32_t pass, char out[FIND
                  rules_count(facts->local_bytes, "byte").text, facts->registers);
   if (counted != NULL && isfinite(counted->local_bytes))
     rules_append(out, "%s%s of local memory loaded and stored per launch (%s)", facts->local_bytes > 0 ? "; " : "",
-                 rules_bytes(counted->local_bytes).text, row->source);
+                 units_bytes(counted->local_bytes).text, row->source);
 }
 
 bool resource_rules_spills(const struct rules_row *row, struct finding *f) {

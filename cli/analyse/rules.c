@@ -8,7 +8,6 @@
 
 #include "cli/analyse/gain.h"
 #include "cli/base/text.h"
-#include "cli/base/units.h"
 
 /* A pass with less of the row's time than this is not worth a finding. */
 static const double PASS_SHARE_MIN = 0.10;
@@ -30,12 +29,6 @@ void rules_append(char out[FINDING_TEXT_MAX], const char *format, ...) {
 struct rules_text rules_count(uint64_t count, const char *noun) {
   struct rules_text out;
   snprintf(out.text, sizeof out.text, "%" PRIu64 " %s%s", count, noun, count == 1 ? "" : "s");
-  return out;
-}
-
-struct rules_text rules_bytes(double bytes) {
-  struct rules_text out;
-  units_format_bytes(bytes, out.text);
   return out;
 }
 

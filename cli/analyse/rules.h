@@ -4,6 +4,7 @@
 
 #include "cli/analyse/diagnose.h"
 #include "cli/analyse/roofs.h"
+#include "cli/base/units.h"
 
 struct rules_row {
   const struct record *record;
@@ -36,9 +37,8 @@ void rules_append(char out[FINDING_TEXT_MAX], const char *format, ...) __attribu
 struct rules_text {
   char text[64];
 };
-/* "1 block", "2 blocks"; "8.66 GB", "12.6 MB"; "117200 us", "9.95 us". */
+/* "1 block", "2 blocks"; "117200 us", "9.95 us". */
 struct rules_text rules_count(uint64_t count, const char *noun);
-struct rules_text rules_bytes(double bytes);
 struct rules_text rules_us(double us);
 /* "pass split: ", the pass that a text is about, when the row has several passes; else "". */
 struct rules_text rules_prefix_of(const struct rules_row *, uint32_t pass);

@@ -20,9 +20,9 @@ static void append_dram_share(const struct rules_row *row, char out[FINDING_TEXT
   const double cold_us = row->record->time[TIME_COLD].us.median;
   const double dram_us = t->dram_bytes / row->device->dram_gb_per_s * 1e-3;
   rules_append(out, "; the %s of K and V in flight %s the %s of L2, so DRAM moves %s%s",
-               rules_bytes(t->working_set_bytes).text, t->fits_l2 ? "stay in" : "exceed",
-               rules_bytes((double)row->device->l2_bytes).text, t->fits_l2 ? "" : "up to ",
-               rules_bytes(t->dram_bytes).text);
+               units_bytes(t->working_set_bytes).text, t->fits_l2 ? "stay in" : "exceed",
+               units_bytes((double)row->device->l2_bytes).text, t->fits_l2 ? "" : "up to ",
+               units_bytes(t->dram_bytes).text);
   if (row->metrics->mode[TIME_COLD].known && row->device->dram_gb_per_s > 0)
     rules_append(out, ", %.2g %% of the cold time at its rate", 100 * dram_us / cold_us);
   else if (row->metrics->mode[TIME_HOT].known && row->metrics->bytes <= (double)row->device->l2_bytes)
@@ -33,12 +33,12 @@ static void append_dram_share(const struct rules_row *row, char out[FINDING_TEXT
 static bool append_counted_share(const struct rules_row *row, char out[FINDING_TEXT_MAX]) {
   const struct counted *counted = row->counted;
   if (counted == NULL || !isfinite(counted->total.l2_bytes + counted->total.dram_read_bytes)) return false;
-  rules_append(out, "; the SMs asked L2 for %s", rules_bytes(counted->total.l2_bytes).text);
+  rules_append(out, "; the SMs asked L2 for %s", units_bytes(counted->total.l2_bytes).text);
   if (isfinite(counted->total.l2_hit_ratio))
     rules_append(out, ", %.0f %% of it was there, and DRAM gave %s (%s)", 100 * counted->total.l2_hit_ratio,
-                 rules_bytes(counted->total.dram_read_bytes).text, row->source);
+                 units_bytes(counted->total.dram_read_bytes).text, row->source);
   else
-    rules_append(out, " and DRAM gave %s (%s)", rules_bytes(counted->total.dram_read_bytes).text, row->source);
+    rules_append(out, " and DRAM gave %s (%s)", units_bytes(counted->total.dram_read_bytes).text, row->source);
   return true;
 }
 
@@ -102,8 +102,8 @@ bool traffic_rules_rereads_kv(const struct rules_row *row, struct finding *f) {
   const bool few_rows = rows < finding_limits.few_rows_below && t->reread_ratio >= finding_limits.few_rows_reread_min;
   if (!few_rows && !rereads_dram(row)) return false;
   rules_put(f->measured, "K and V are asked for %.3g times (%s per read): %s requested of L2 for %s", t->reread_ratio,
-            rules_count(rows, "query row").text, rules_bytes(t->requested_bytes).text,
-            rules_bytes(row->metrics->bytes).text);
+            rules_count(rows, "query row").text, units_bytes(t->requested_bytes).text,
+            units_bytes(row->metrics->bytes).text);
   if (!append_counted_share(row, f->measured)) append_dram_share(row, f->measured);
   put_sharing(row, few_rows, f);
   return true;

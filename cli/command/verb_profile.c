@@ -40,13 +40,10 @@ static struct status select_cells(struct profiling *p) {
   uint64_t need = 0, have = 0;
   TRY(cells_select(&p->sweep, o->variants, o->filter.item, o->filter.count, device->kind, device, &p->cells));
   if (profile_fits(p->device, &p->cells, &need, &have)) return status_ok();
-  char needed[UNITS_TEXT_MAX], free_text[UNITS_TEXT_MAX];
-  units_format_bytes((double)need, needed);
-  units_format_bytes((double)have, free_text);
   return status_make(STATUS_USAGE,
                      "--profile: the %zu selected cells need %s at the same time, %s are free on %s; select fewer "
                      "with --filter or --variants",
-                     p->cells.count, needed, free_text, device->name);
+                     p->cells.count, units_bytes((double)need).text, units_bytes((double)have).text, device->name);
 }
 
 static struct status open_journal(struct profiling *p, const struct invocation *invocation) {

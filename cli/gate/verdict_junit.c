@@ -28,12 +28,12 @@ static const char *suite_name(const struct compare *compare) {
 
 /* classname is SWEEP.VARIANT: viewers show the part up to the last point as a folder. */
 static void put_row_start(FILE *file, const struct compare *compare, const struct compare_row *row) {
-  char class[SWEEP_NAME_MAX + VARIANT_SPEC_MAX + 2], name[AXIS_KEY_MAX + 16], seconds[UNITS_TEXT_MAX];
+  char class[SWEEP_NAME_MAX + VARIANT_SPEC_MAX + 2], name[AXIS_KEY_MAX + 16];
   snprintf(class, sizeof class, "%s.%s", suite_name(compare), row->variant);
   snprintf(name, sizeof name, "%s %s", row->key, time_mode_name(row->mode));
   const bool timed = row->now.record != NULL && isfinite(row->now.median_us);
-  units_format_fixed(timed ? row->now.median_us * 1e-6 : 0, 9, seconds);
-  markup_put(file, markup_xml_text, "    <testcase classname=\"%s\" name=\"%s\" time=\"%s\"", class, name, seconds);
+  markup_put(file, markup_xml_text, "    <testcase classname=\"%s\" name=\"%s\" time=\"%s\"", class, name,
+             units_fixed(timed ? row->now.median_us * 1e-6 : 0, 9).text);
 }
 
 static void put_numbers(FILE *file, const struct compare *compare, const struct compare_row *row) {

@@ -199,15 +199,13 @@ enum { CHECK, VALUE, UNIT, BOUNDS, VERDICT, ABOUT, COLUMNS };
 static void fill_cells(const void *of, char cell[][TEXT_CELL_MAX]) {
   const struct selftest_line *line = of;
   static const char *const verdicts[SELFTEST_VERDICT_COUNT] = {"PASS", "FAIL", "unknown"};
-  char value[UNITS_TEXT_MAX], low[UNITS_TEXT_MAX], high[UNITS_TEXT_MAX];
+  char high[UNITS_TEXT_MAX];
   const bool is_bounded = isfinite(line->high);
-  units_format_fixed(line->value, 3, value);
-  units_format(line->low, low);
   units_format(line->high, high);
   snprintf(cell[CHECK], TEXT_CELL_MAX, "%s", line->name);
-  snprintf(cell[VALUE], TEXT_CELL_MAX, "%s", value);
+  snprintf(cell[VALUE], TEXT_CELL_MAX, "%s", units_fixed(line->value, 3).text);
   snprintf(cell[UNIT], TEXT_CELL_MAX, "%s", line->unit);
-  snprintf(cell[BOUNDS], TEXT_CELL_MAX, is_bounded ? "%s to %s" : "at least %s", low, high);
+  snprintf(cell[BOUNDS], TEXT_CELL_MAX, is_bounded ? "%s to %s" : "at least %s", units_short(line->low).text, high);
   snprintf(cell[VERDICT], TEXT_CELL_MAX, "%s", verdicts[line->verdict]);
   snprintf(cell[ABOUT], TEXT_CELL_MAX, "%s", line->about);
 }

@@ -178,11 +178,10 @@ static bool predict_oom(const struct job *job) {
     return false;
   close_case(worker);
   if (has_room(worker, need)) return false;
-  char needed[UNITS_TEXT_MAX], free_text[UNITS_TEXT_MAX];
-  units_format_bytes(need != 0 ? (double)need : (double)tensors + (double)workspace_bytes, needed);
-  units_format_bytes((double)device_memory_free(worker->device), free_text);
   plan_outcome(job->record, CELL_oom_predicted,
-               "needs %s with its reference and redzones, %s are free; choose smaller shapes", needed, free_text);
+               "needs %s with its reference and redzones, %s are free; choose smaller shapes",
+               units_bytes(need != 0 ? (double)need : (double)tensors + (double)workspace_bytes).text,
+               units_bytes((double)device_memory_free(worker->device)).text);
   return true;
 }
 

@@ -79,14 +79,12 @@ size_t axis_ticks(const struct axis *axis, double out[AXIS_TICKS_MAX]) {
 void axis_label(const struct axis *axis, double tick, char out[AXIS_LABEL_MAX]) {
   const double unit = axis->is_log ? tick : axis->tick_spacing;
   const int decimals = (int)fmax(0, ceil(-log10(unit) - 1e-9));
-  char text[UNITS_TEXT_MAX];
   if (fabs(tick) < unit * 1e-6) {
     snprintf(out, AXIS_LABEL_MAX, "0");
   } else if (unit < EXPONENT_BELOW) {
     snprintf(out, AXIS_LABEL_MAX, axis->is_log ? "%.0e" : "%.1e", tick);
   } else {
-    units_format_fixed(tick, decimals, text);
-    snprintf(out, AXIS_LABEL_MAX, "%s", text);
+    snprintf(out, AXIS_LABEL_MAX, "%s", units_fixed(tick, decimals).text);
   }
 }
 

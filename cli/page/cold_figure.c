@@ -13,14 +13,11 @@ static double median_us(const struct merge_row *row, enum time_mode mode) { retu
 bool cold_figure_any(const struct page *page) { return rows_any(page, has_both); }
 
 static void put_point(const struct plot *plot, const struct merge_row *row, const void *of) {
-  char hot[UNITS_TEXT_MAX], cold[UNITS_TEXT_MAX];
   (void)of;
   if (!has_both(row)) return;
   const struct stats *us = &rows_time(row, TIME_COLD)->us;
-  units_format(median_us(row, TIME_HOT), hot);
-  units_format(us->median, cold);
-  plot_point(plot, row, median_us(row, TIME_HOT), us->median, us->ci_low, us->ci_high, "%s us hot, %s us cold", hot,
-             cold);
+  plot_point(plot, row, median_us(row, TIME_HOT), us->median, us->ci_low, us->ci_high, "%s us hot, %s us cold",
+             units_short(median_us(row, TIME_HOT)).text, units_short(us->median).text);
 }
 
 static void put_drawing(const struct page *page, FILE *file) {

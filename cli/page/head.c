@@ -38,14 +38,12 @@ static void put_command(FILE *file, const char *command) {
 }
 
 static void put_device(FILE *file, const struct device_info *device) {
-  char dram[UNITS_TEXT_MAX], l2[UNITS_TEXT_MAX];
-  units_format(device->dram_gb_per_s, dram);
-  units_format_bytes((double)device->l2_bytes, l2);
   if (device->kind == DEVICE_CPU) {
     put_fact(file, "Device", "%s, %" PRIu32 " threads", device->name, device->sms);
   } else {
     put_fact(file, "Device", "%s, compute capability %" PRIu32 ".%" PRIu32 ", %" PRIu32 " SMs, L2 %s, DRAM %s GB/s",
-             device->name, device->cc_major, device->cc_minor, device->sms, l2, dram);
+             device->name, device->cc_major, device->cc_minor, device->sms,
+             units_bytes((double)device->l2_bytes).text, units_short(device->dram_gb_per_s).text);
   }
   if (report_roofs_are_unknown(device)) put_fact(file, "Roofs", "%s", REPORT_NO_ROOFS);
   if (device->kind != DEVICE_CPU && device->driver[0] != '\0') put_fact(file, "Driver", "%s", device->driver);
@@ -54,7 +52,8 @@ static void put_device(FILE *file, const struct device_info *device) {
 /* The SM clock that rows were measured at, and the highest there is. */
 static void put_clocks(FILE *file, const struct report *report) {
   const struct device_info *device = &report->journal->device;
-  char low[UNITS_TEXT_MAX], high[UNITS_TEXT_MAX], most[UNITS_TEXT_MAX], lowered[64] = "";
+  const struct units_text most = units_fixed(device->sm_clock_max_mhz, 0);
+  char lowered[64] = "";
   double least_mhz = INFINITY, most_mhz = -INFINITY;
   uint64_t throttled = 0;
   for (size_t i = 0; i < report->row_count; ++i) {
@@ -67,25 +66,21 @@ static void put_clocks(FILE *file, const struct report *report) {
     throttled += time->throttle_reasons != 0;
   }
   if (device->kind == DEVICE_CPU) return;
-  units_format_fixed(least_mhz, 0, low);
-  units_format_fixed(most_mhz, 0, high);
-  units_format_fixed(device->sm_clock_max_mhz, 0, most);
   if (!isfinite(least_mhz)) {
-    put_fact(file, "Clocks", "SM %s MHz at most; not measured", most);
+    put_fact(file, "Clocks", "SM %s MHz at most; not measured", most.text);
     return;
   }
   if (throttled > 0) snprintf(lowered, sizeof lowered, "; the driver lowered clocks in %" PRIu64 " rows", throttled);
-  put_fact(file, "Clocks", "SM %s to %s MHz while timed hot, %s MHz at most%s", low, high, most, lowered);
+  put_fact(file, "Clocks", "SM %s to %s MHz while timed hot, %s MHz at most%s", units_fixed(least_mhz, 0).text,
+           units_fixed(most_mhz, 0).text, most.text, lowered);
 }
 
 static void put_policy(FILE *file, const struct device_policy *policy) {
-  char power[UNITS_TEXT_MAX];
   if (!policy->known) return;
-  units_format_fixed(policy->power_limit_w, 0, power);
   if (isfinite(policy->power_limit_w))
-    put_fact(file, "Settings", "power limit %s W, ECC %s, MIG %s, persistence %s", power,
-             policy->ecc[0] != '\0' ? policy->ecc : "-", policy->mig[0] != '\0' ? policy->mig : "-",
-             policy->persistence[0] != '\0' ? policy->persistence : "-");
+    put_fact(file, "Settings", "power limit %s W, ECC %s, MIG %s, persistence %s",
+             units_fixed(policy->power_limit_w, 0).text, policy->ecc[0] != '\0' ? policy->ecc : "-",
+             policy->mig[0] != '\0' ? policy->mig : "-", policy->persistence[0] != '\0' ? policy->persistence : "-");
   put_fact(file, "Host", "%s%s%s", policy->host_cpu, policy->host_kernel[0] != '\0' ? ", " : "", policy->host_kernel);
 }
 
@@ -101,12 +96,11 @@ static void put_program(FILE *file, const struct run_info *run) {
 
 static void put_cells(FILE *file, const struct report *report) {
   const struct journal_data *journal = report->journal;
-  char text[LINE_MAX_BYTES], wall[UNITS_TEXT_MAX];
+  char text[LINE_MAX_BYTES];
   report_counts(report, "", text);
-  units_format_fixed(journal->wall_s, 1, wall);
   if (strcmp(journal->state, "complete") != 0 && journal->state[0] != '\0')
     text_append(text, sizeof text, "; the run is %s", journal->state);
-  if (journal->wall_s > 0) text_append(text, sizeof text, "; %s s", wall);
+  if (journal->wall_s > 0) text_append(text, sizeof text, "; %s s", units_fixed(journal->wall_s, 1).text);
   put_fact(file, "Cells", "%s", text);
 }
 

@@ -130,13 +130,9 @@ static bool are_labels_turned(const struct merge_row *const *rows, size_t count,
 }
 
 static void put_point(const struct plot *plot, const struct kind *kind, const struct merge_row *row, double x) {
-  char value[UNITS_TEXT_MAX], low[UNITS_TEXT_MAX], high[UNITS_TEXT_MAX];
   const struct shown shown = kind->of(row);
-  units_format(shown.value, value);
-  units_format(shown.low, low);
-  units_format(shown.high, high);
-  plot_point(plot, row, x, shown.value, shown.low, shown.high, "%s (%s to %s) %.*s", value, low, high,
-             (int)strcspn(kind->unit, ","), kind->unit);
+  plot_point(plot, row, x, shown.value, shown.low, shown.high, "%s (%s to %s) %.*s", units_short(shown.value).text,
+             units_short(shown.low).text, units_short(shown.high).text, (int)strcspn(kind->unit, ","), kind->unit);
 }
 
 /* Place on the x axis of each row: the number of its case in the drawing, from 0. */

@@ -41,12 +41,11 @@ static double whole_device(const struct device_info *device, double flop_per_clk
 /* A line, with its name above its right end, or below its left end. */
 static void put_roof(const struct plot *plot, const struct device_info *device, const char *name, double tflop,
                      const char *style, bool below) {
-  char text[TEXT_MAX], number[UNITS_TEXT_MAX];
+  char text[TEXT_MAX];
   if (!(tflop >= plot->y.low) || tflop > plot->y.high) return;
   const double knee = fmax(fmin(tflop * 1e3 / device->dram_gb_per_s, plot->x.high), plot->x.low);
   const double pixel = pow(plot->y.high / plot->y.low, 1 / (plot->y.from - plot->y.to));
-  units_format_fixed(tflop, 0, number);
-  snprintf(text, sizeof text, "%s %s", name, number);
+  snprintf(text, sizeof text, "%s %s", name, units_fixed(tflop, 0).text);
   plot_line(plot, style, knee, tflop, plot->x.high, tflop);
   if (below) {
     plot_note(plot, knee, tflop * pow(pixel, -10), "start", text);
@@ -77,12 +76,10 @@ static void put_roofs(const struct plot *plot, const struct device_info *device)
 static void put_point(const struct plot *plot, const struct merge_row *row, const void *of) {
   const struct view *view = of;
   const struct mode_metrics *metrics = metrics_at(row, view->mode);
-  char rate[UNITS_TEXT_MAX], share[UNITS_TEXT_MAX];
   if (!is_in(view, row)) return;
-  units_format(metrics->tflop_per_s, rate);
-  units_format_fixed(100 * metrics->peak_ratio, 1, share);
   plot_point(plot, row, row->row->metrics.flop_per_byte, metrics->tflop_per_s, NAN, NAN,
-             "%s TFLOP/s, %s %% of the %s roof", rate, share, metrics_roof_name(metrics->roof));
+             "%s TFLOP/s, %s %% of the %s roof", units_short(metrics->tflop_per_s).text,
+             units_fixed(100 * metrics->peak_ratio, 1).text, metrics_roof_name(metrics->roof));
 }
 
 static struct plot axes_of(const struct page *page, FILE *file, const struct view *view) {

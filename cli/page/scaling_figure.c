@@ -85,13 +85,11 @@ static void put_measured(const struct plot *plot, const struct merge_row *const 
   for (size_t i = 1; i < count; ++i)
     plot_line(plot, "line", pairs_of(rows[i - 1]), ratio_of(rows[i - 1]), pairs_of(rows[i]), ratio_of(rows[i]));
   for (size_t i = 0; i < count; ++i) {
-    char ratio[UNITS_TEXT_MAX], waves[UNITS_TEXT_MAX];
     const double wave_ratio = scaling_at(rows[i])->wave_ratio;
-    units_format(ratio_of(rows[i]), ratio);
-    units_format(wave_ratio, waves);
     plot_point(plot, rows[i], pairs_of(rows[i]), ratio_of(rows[i]), NAN, NAN, "%s times the baseline's %s time%s%s",
-               ratio, time_mode_name(mode_of(rows[i])), isfinite(wave_ratio) ? "; the waves say " : "",
-               isfinite(wave_ratio) ? waves : "");
+               units_short(ratio_of(rows[i])).text, time_mode_name(mode_of(rows[i])),
+               isfinite(wave_ratio) ? "; the waves say " : "",
+               isfinite(wave_ratio) ? units_short(wave_ratio).text : "");
   }
   plot_series_close(plot);
 }
@@ -100,10 +98,8 @@ static void put_x_labels(const struct plot *plot, const struct merge_row *const 
   double before = -INFINITY;
   for (size_t i = 0; i < count; ++i) {
     const double x = axis_at(&plot->x, pairs_of(rows[i]));
-    char label[UNITS_TEXT_MAX];
-    units_format_fixed(pairs_of(rows[i]), 0, label);
     if (x - before < 26) continue;
-    plot_x_label(plot, pairs_of(rows[i]), label, "", false);
+    plot_x_label(plot, pairs_of(rows[i]), units_fixed(pairs_of(rows[i]), 0).text, "", false);
     before = x;
   }
   plot_x_name(plot, "B*H, logarithmic");

@@ -124,16 +124,15 @@ static int more_wins_first(const void *a, const void *b) {
 
 static void append_winner(const struct winners *winners, size_t index, char out[FASTEST_TEXT_MAX]) {
   const struct winner *winner = &winners->item[index];
-  char least[UNITS_TEXT_MAX], most[UNITS_TEXT_MAX];
+  const struct units_text least = units_fixed(winner->least, 2), most = units_fixed(winner->most, 2);
+  const bool is_range = strcmp(least.text, most.text) != 0;
   text_append(out, FASTEST_TEXT_MAX, "%s%s", index == 0 ? "fastest: " : "; ", winner->variant);
   if (index == 0 && winners->cases > 1)
     text_append(out, FASTEST_TEXT_MAX, " in %zu of %zu cases", winner->cases, winners->cases);
   if (index > 0) text_append(out, FASTEST_TEXT_MAX, " in %zu", winner->cases);
   if (winner->reference == NULL) return;
-  units_format_fixed(winner->least, 2, least);
-  units_format_fixed(winner->most, 2, most);
-  text_append(out, FASTEST_TEXT_MAX, ", %sx%s%s%s as fast as %s", least, strcmp(least, most) != 0 ? " to " : "",
-              strcmp(least, most) != 0 ? most : "", strcmp(least, most) != 0 ? "x" : "", winner->reference);
+  text_append(out, FASTEST_TEXT_MAX, ", %sx%s%s%s as fast as %s", least.text, is_range ? " to " : "",
+              is_range ? most.text : "", is_range ? "x" : "", winner->reference);
 }
 
 struct status fastest_text(const struct report *report, char out[FASTEST_TEXT_MAX]) {

@@ -315,13 +315,10 @@ static void print_quantisation(FILE *file, const struct report *report) {
   for (size_t i = 0; i < report->row_count; ++i) {
     const struct record *record = &report->records[i];
     const struct quantisation *error = &record->check.oracle.quantisation;
-    char rmse[UNITS_TEXT_MAX], max[UNITS_TEXT_MAX];
     if (error->rows == 0 || strcmp(record->attn_case.key, before) == 0) continue;
     before = record->attn_case.key;
-    units_format(error->rmse, rmse);
-    units_format(error->max, max);
     text_paragraph(file, "e4m3 itself: ", "%s: O differs from that of unrounded inputs by %s (RMSE), %s at most",
-                   before, rmse, max);
+                   before, units_short(error->rmse).text, units_short(error->max).text);
   }
 }
 
@@ -345,13 +342,10 @@ static bool is_planned(const struct report_row *row) { return row->record->statu
 /* "hot 19.5 us at first, 20.1 at last (x 1.031), 19.4 to 20.1 between" */
 static void put_drift(const struct sentinel *sentinel, enum time_mode mode, char *out, size_t size) {
   const struct sentinel_mode *seen = &sentinel->mode[mode];
-  const double values[] = {seen->first_us, seen->last_us, seen->min_us, seen->max_us};
-  char text[4][UNITS_TEXT_MAX], ratio[UNITS_TEXT_MAX];
   if (!isfinite(seen->first_us)) return;
-  for (size_t i = 0; i < 4; ++i) units_format(values[i], text[i]);
-  units_format_fixed(seen->drift_ratio, 3, ratio);
-  text_append(out, size, "; %s %s us at first, %s at last (x %s), from %s to %s", time_mode_name(mode), text[0],
-              text[1], ratio, text[2], text[3]);
+  text_append(out, size, "; %s %s us at first, %s at last (x %s), from %s to %s", time_mode_name(mode),
+              units_short(seen->first_us).text, units_short(seen->last_us).text,
+              units_fixed(seen->drift_ratio, 3).text, units_short(seen->min_us).text, units_short(seen->max_us).text);
 }
 
 static void print_sentinel(FILE *file, const struct report *report) {
@@ -378,14 +372,13 @@ static void print_conventions(FILE *file, const struct report *report) {
 /* ---- the whole ----------------------------------------------------------------------------------------------- */
 
 static void print_device(FILE *file, const char *lead, const char *before, const struct device_info *device) {
-  char text[256], clock[UNITS_TEXT_MAX], dram[UNITS_TEXT_MAX];
-  units_format(device->sm_clock_max_mhz, clock);
-  units_format(device->dram_gb_per_s, dram);
+  char text[256];
   if (device->kind == DEVICE_CPU) {
     snprintf(text, sizeof text, "%s, %" PRIu32 " threads", device->name, device->sms);
   } else {
     snprintf(text, sizeof text, "%s, cc %" PRIu32 ".%" PRIu32 ", %" PRIu32 " SMs at up to %s MHz, %s GB/s%s%s",
-             device->name, device->cc_major, device->cc_minor, device->sms, clock, dram,
+             device->name, device->cc_major, device->cc_minor, device->sms,
+             units_short(device->sm_clock_max_mhz).text, units_short(device->dram_gb_per_s).text,
              device->driver[0] != '\0' ? ", driver " : "", device->driver);
   }
   text_paragraph(file, lead, "%s%s", before, text);

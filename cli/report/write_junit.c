@@ -29,9 +29,8 @@ static bool is_whole(const struct report *report) {
 }
 
 static void put_start(FILE *file, const char *class, const char *name, double us) {
-  char seconds[UNITS_TEXT_MAX];
-  units_format_fixed(isfinite(us) ? us * 1e-6 : 0, 9, seconds);
-  markup_put(file, markup_xml_text, "    <testcase classname=\"%s\" name=\"%s\" time=\"%s\"", class, name, seconds);
+  markup_put(file, markup_xml_text, "    <testcase classname=\"%s\" name=\"%s\" time=\"%s\"", class, name,
+             units_fixed(isfinite(us) ? us * 1e-6 : 0, 9).text);
 }
 
 static void put_end(FILE *file, enum outcome outcome, const char *type, const char *message) {

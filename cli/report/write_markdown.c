@@ -19,17 +19,14 @@ static void put_head(FILE *file, const struct report *report) {
 }
 
 static void put_number(FILE *file, double value, bool is_known) {
-  char text[UNITS_TEXT_MAX];
-  units_format(is_known ? value : (double)NAN, text);
-  fprintf(file, " %s |", text);
+  fprintf(file, " %s |", units_short(is_known ? value : (double)NAN).text);
 }
 
 /* ~: it still moved when the time for it was over. Escaped, since two of them in a row would strike a text through.
  */
 static void put_ratio(FILE *file, const struct ratio_record *ratio) {
-  char text[UNITS_TEXT_MAX];
-  units_format(ratio->done ? ratio->ratio : (double)NAN, text);
-  fprintf(file, " %s%s |", columns_is_unsteady(ratio) ? "\\~" : "", text);
+  fprintf(file, " %s%s |", columns_is_unsteady(ratio) ? "\\~" : "",
+          units_short(ratio->done ? ratio->ratio : (double)NAN).text);
 }
 
 static void put_row(FILE *file, const struct report_row *row, bool with_steady, bool with_kernels) {

@@ -312,17 +312,15 @@ static void print_bounds(FILE *file, const struct report *report) {
 /* "24 of 24 cells: 20 ok, 4 wrong; 10.8 s wall, 2.7 s of it GPU work" */
 static void print_counts(FILE *file, const struct report *report) {
   const struct journal_data *journal = report->journal;
-  char wall[UNITS_TEXT_MAX], gpu[UNITS_TEXT_MAX], text[REPORT_COUNTS_MAX + 256];
+  char text[REPORT_COUNTS_MAX + 256];
   double gpu_s = 0;
   report_counts(report, " cells", text);
   for (size_t i = 0; i < report->row_count; ++i) gpu_s += report->records[i].gpu_s;
-  units_format_fixed(journal->wall_s, 2, wall);
-  units_format_fixed(gpu_s, 2, gpu);
   const char *what = journal->has_device && journal->device.kind == DEVICE_CUDA ? "GPU" : "device";
   if (strcmp(journal->state, "complete") != 0) text_append(text, sizeof text, "; run %s", journal->state);
   if (journal->wall_s > 0)
-    text_append(text, sizeof text, "; %s s wall, %s s of %s %s work", wall, gpu,
-                journal->card_count > 1 ? "all cards'" : "it", what);
+    text_append(text, sizeof text, "; %s s wall, %s s of %s %s work", units_fixed(journal->wall_s, 2).text,
+                units_fixed(gpu_s, 2).text, journal->card_count > 1 ? "all cards'" : "it", what);
   text_paragraph(file, "", "%s", text);
 }
 
