@@ -29,34 +29,37 @@ bool sinks_row_fails(const struct compare *compare, const struct compare_row *ro
   return compare_exit_code_of(&compare->settings, row->verdict) != EXIT_CODE_OK;
 }
 
-void sinks_verdicts_text(const uint64_t count[COMPARE_VERDICT_COUNT], char out[COMPARE_LINE_MAX]) {
-  size_t used = 0;
-  out[0] = '\0';
+struct sinks_line sinks_verdicts_text(const uint64_t count[COMPARE_VERDICT_COUNT]) {
+  struct sinks_line out = {""};
   for (size_t i = 0; i < COMPARE_VERDICT_COUNT; ++i) {
     const enum compare_verdict verdict = verdict_worst_first[i];
     if (count[verdict] == 0) continue;
-    used += (size_t)snprintf(out + used, COMPARE_LINE_MAX - used, "%s%" PRIu64 " %s", used > 0 ? ", " : "",
-                             count[verdict], verdict_name(verdict));
+    text_append(out.text, sizeof out.text, "%s%" PRIu64 " %s", out.text[0] != '\0' ? ", " : "", count[verdict],
+                verdict_name(verdict));
   }
+  return out;
 }
 
-void sinks_counts_text(const struct compare *compare, char out[COMPARE_LINE_MAX]) {
-  char verdicts_text[COMPARE_LINE_MAX];
-  sinks_verdicts_text(compare->verdict_count, verdicts_text);
-  snprintf(out, COMPARE_LINE_MAX, "%" PRIu64 " compared of %" PRIu64 " expected%s%.400s", compare->compared,
-           sinks_expected(compare), verdicts_text[0] != '\0' ? ": " : "", verdicts_text);
+struct sinks_line sinks_counts_text(const struct compare *compare) {
+  const struct sinks_line verdicts = sinks_verdicts_text(compare->verdict_count);
+  struct sinks_line out;
+  snprintf(out.text, sizeof out.text, "%" PRIu64 " compared of %" PRIu64 " expected%s%.400s", compare->compared,
+           sinks_expected(compare), verdicts.text[0] != '\0' ? ": " : "", verdicts.text);
+  return out;
 }
 
-void sinks_outcome_text(const struct compare *compare, char out[COMPARE_LINE_MAX]) {
+struct sinks_line sinks_outcome_text(const struct compare *compare) {
   const char *meaning = "";
+  struct sinks_line out;
   for (size_t i = 0; i < sizeof outcomes / sizeof *outcomes; ++i) {
     if (outcomes[i].code == compare->exit_code) meaning = outcomes[i].meaning;
   }
   if (compare->exit_code == EXIT_CODE_OK) {
-    snprintf(out, COMPARE_LINE_MAX, "passed: %s", meaning);
+    snprintf(out.text, sizeof out.text, "passed: %s", meaning);
   } else {
-    snprintf(out, COMPARE_LINE_MAX, "FAILED, exit code %d: %s", (int)compare->exit_code, meaning);
+    snprintf(out.text, sizeof out.text, "FAILED, exit code %d: %s", (int)compare->exit_code, meaning);
   }
+  return out;
 }
 
 /* The rows whose verdicts ask for the comparison's exit code; the first of them in *first. */
@@ -84,41 +87,44 @@ static void put_difference(const struct compare *compare, char out[COMPARE_FAILU
 void sinks_failure_text(const struct compare *compare, char out[COMPARE_FAILURE_MAX]) {
   uint64_t count[COMPARE_VERDICT_COUNT] = {0};
   const struct compare_row *first = NULL;
-  char line[COMPARE_LINE_MAX];
   out[0] = '\0';
   const size_t rows = rows_behind(compare, count, &first);
   if (compare->exit_code == EXIT_CODE_OK) return;
   if (!compare->comparable && compare->difference_count > 0) {
     put_difference(compare, out);
   } else if (rows > 0) {
-    sinks_verdicts_text(count, line);
-    snprintf(out, COMPARE_FAILURE_MAX, "%zu of %zu rows: %.200s, first: %s %s %s: %s", rows, compare->row_count, line,
-             first->key, first->variant, time_mode_name(first->mode), sinks_row_text(first));
+    snprintf(out, COMPARE_FAILURE_MAX, "%zu of %zu rows: %.200s, first: %s %s %s: %s", rows, compare->row_count,
+             sinks_verdicts_text(count).text, first->key, first->variant, time_mode_name(first->mode),
+             sinks_row_text(first));
   } else if (sinks_has_suite(compare) && verdict_exit_code(compare->suite.verdict) == compare->exit_code) {
-    sinks_suite_text(compare, out);
+    snprintf(out, COMPARE_FAILURE_MAX, "%s", sinks_suite_text(compare).text);
   } else {
     snprintf(out, COMPARE_FAILURE_MAX, "nothing was compared: no row has times on both sides");
   }
 }
 
-void sinks_report_text(const struct journal_data *journal, char out[COMPARE_LINE_MAX]) {
+struct sinks_line sinks_report_text(const struct journal_data *journal) {
   const struct run_info *run = &journal->run;
-  snprintf(out, COMPARE_LINE_MAX, "attnbench %s (commit %s), %s%s%s, sweep %s%s%s", run->version, run->git_commit,
+  struct sinks_line out;
+  snprintf(out.text, sizeof out.text, "attnbench %s (commit %s), %s%s%s, sweep %s%s%s", run->version, run->git_commit,
            journal->has_device ? journal->device.name : "nothing measured",
            journal->has_device && journal->device.driver[0] != '\0' ? ", driver " : "",
            journal->has_device ? journal->device.driver : "", run->sweep_name,
            run->started_utc[0] != '\0' ? ", " : "", run->started_utc);
+  return out;
 }
 
 bool sinks_has_suite(const struct compare *compare) { return compare->suite.key != NULL; }
 
-void sinks_suite_text(const struct compare *compare, char out[COMPARE_LINE_MAX]) {
+struct sinks_line sinks_suite_text(const struct compare *compare) {
+  struct sinks_line out;
   const struct compare_row *suite = &compare->suite;
   const struct sinks_numbers is = sinks_numbers(suite);
   const bool has_bounds = strcmp(is.bounds, "-") != 0;
-  snprintf(out, COMPARE_LINE_MAX, "all cases together: %s, %s in the geometric mean of %zu rows%s%s%s%s%.300s",
+  snprintf(out.text, sizeof out.text, "all cases together: %s, %s in the geometric mean of %zu rows%s%s%s%s%.300s",
            verdict_name(suite->verdict), is.change, compare->suite_rows, has_bounds ? " (bounds " : "",
            has_bounds ? is.bounds : "", has_bounds ? ")" : "", suite->reason[0] != '\0' ? ": " : "", suite->reason);
+  return out;
 }
 
 const char *sinks_stop(const struct compare *compare) {
@@ -138,15 +144,16 @@ size_t sinks_clear_before(const struct compare *compare) {
   return clear;
 }
 
-void sinks_pairs_text(const struct compare *compare, char out[COMPARE_LINE_MAX]) {
+struct sinks_line sinks_pairs_text(const struct compare *compare) {
   const size_t clear = sinks_clear_before(compare);
-  out[0] = '\0';
-  if (compare->pairs == 0) return;
-  const int used = snprintf(out, COMPARE_LINE_MAX, "%u of at most %u pairs of processes: %s",
-                            (unsigned)compare->pairs, (unsigned)compare->pairs_most, sinks_stop(compare));
-  if (clear == 0) return;
-  snprintf(out + used, COMPARE_LINE_MAX - (size_t)used, "; %zu of %" PRIu64 " rows were clear after fewer", clear,
-           compare->compared);
+  struct sinks_line out = {""};
+  if (compare->pairs > 0)
+    snprintf(out.text, sizeof out.text, "%u of at most %u pairs of processes: %s", (unsigned)compare->pairs,
+             (unsigned)compare->pairs_most, sinks_stop(compare));
+  if (compare->pairs > 0 && clear > 0)
+    text_append(out.text, sizeof out.text, "; %zu of %" PRIu64 " rows were clear after fewer", clear,
+                compare->compared);
+  return out;
 }
 
 /* What a user does next, by exit code; the first row that fits. */

@@ -13,29 +13,34 @@ enum {
   COMPARE_FAILURE_MAX = 1024
 };
 
+/* A text that stands among the arguments of a message: sinks_counts_text(compare).text. */
+struct sinks_line {
+  char text[COMPARE_LINE_MAX];
+};
+
 /* The number of rows that the base has and that are not `untimed`, as the total of "38 compared of 40 expected". */
 uint64_t sinks_expected(const struct compare *);
 /* Whether this row makes the exit code other than 0 under the settings. */
 bool sinks_row_fails(const struct compare *, const struct compare_row *);
 /* "38 compared of 40 expected: 1 regressed, 1 missing, 38 same" */
-void sinks_counts_text(const struct compare *, char out[COMPARE_LINE_MAX]);
+struct sinks_line sinks_counts_text(const struct compare *);
 /* "1 regressed, 38 same": those that are not 0, worst first */
-void sinks_verdicts_text(const uint64_t count[COMPARE_VERDICT_COUNT], char out[COMPARE_LINE_MAX]);
+struct sinks_line sinks_verdicts_text(const uint64_t count[COMPARE_VERDICT_COUNT]);
 /* "FAILED, exit code 1: a case, or all cases together, became slower", "passed: ..." */
-void sinks_outcome_text(const struct compare *, char out[COMPARE_LINE_MAX]);
+struct sinks_line sinks_outcome_text(const struct compare *);
 /* Why the exit code is not 0, in one line: "1 of 12 rows: 1 regressed, first: KEY VARIANT hot: ..."; "" when
  * it is. */
 void sinks_failure_text(const struct compare *, char out[COMPARE_FAILURE_MAX]);
 /* "attnbench 0.1.0 (commit 0123abc), NVIDIA H200, driver 580.95.05, sweep v3, 2026-11-20T11:04:00Z" */
-void sinks_report_text(const struct journal_data *, char out[COMPARE_LINE_MAX]);
+struct sinks_line sinks_report_text(const struct journal_data *);
 /* Were there enough rows to judge all cases together? */
 bool sinks_has_suite(const struct compare *);
 /* "all cases together: same, +0.10 % in the geometric mean of 40 rows (bounds ...)" */
-void sinks_suite_text(const struct compare *, char out[COMPARE_LINE_MAX]);
+struct sinks_line sinks_suite_text(const struct compare *);
 /* How many rows were clear before the last pair, so that they have fewer. */
 size_t sinks_clear_before(const struct compare *);
 /* "3 of at most 7 pairs of processes: every verdict was clear"; "" where nothing was measured in pairs. */
-void sinks_pairs_text(const struct compare *, char out[COMPARE_LINE_MAX]);
+struct sinks_line sinks_pairs_text(const struct compare *);
 /* Why no more pairs were measured; "" where nothing was measured in pairs. */
 const char *sinks_stop(const struct compare *);
 /* What to do now, as a sentence without its end; "" when everything passed. */

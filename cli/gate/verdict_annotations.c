@@ -29,10 +29,8 @@ static bool suite_is_annotated(const struct compare *compare) {
 }
 
 static void put_suite(FILE *file, const struct compare *compare) {
-  char text[COMPARE_LINE_MAX];
   put_start(file, compare, sinks_row_fails(compare, &compare->suite), "attnbench: all cases together");
-  sinks_suite_text(compare, text);
-  markup_put(file, markup_annotation_text, "%s\n", text);
+  markup_put(file, markup_annotation_text, "%s\n", sinks_suite_text(compare).text);
 }
 
 /* Rows that fail, and those that only the settings let pass. */
@@ -47,10 +45,8 @@ static size_t count_all(const struct compare *compare) {
 
 /* A comparison that fails without any row or difference to blame compared nothing. */
 static void put_outcome(FILE *file, const struct compare *compare) {
-  char text[COMPARE_LINE_MAX];
   put_start(file, compare, true, "attnbench: nothing compared");
-  sinks_outcome_text(compare, text);
-  markup_put(file, markup_annotation_text, "%s\n", text);
+  markup_put(file, markup_annotation_text, "%s\n", sinks_outcome_text(compare).text);
 }
 
 struct status verdict_annotations_write(const struct compare *compare, FILE *file) {
@@ -72,10 +68,9 @@ struct status verdict_annotations_write(const struct compare *compare, FILE *fil
     ++shown;
   }
   if (all > shown) {
-    char counts[COMPARE_LINE_MAX];
-    sinks_counts_text(compare, counts);
     put_start(file, compare, compare->exit_code != EXIT_CODE_OK, "attnbench");
-    markup_put(file, markup_annotation_text, "and %zu more, none worse than these; %s\n", all - shown, counts);
+    markup_put(file, markup_annotation_text, "and %zu more, none worse than these; %s\n", all - shown,
+               sinks_counts_text(compare).text);
   }
   if (all == 0 && compare->exit_code != EXIT_CODE_OK) put_outcome(file, compare);
   return status_ok();

@@ -68,15 +68,14 @@ static void put_row(FILE *file, const struct compare *compare, const struct comp
 static bool can_judge(const struct compare *compare) { return compare->comparable && compare->compared > 0; }
 
 static void put_comparable(FILE *file, const struct compare *compare) {
-  char line[COMPARE_LINE_MAX];
   markup_put(file, markup_xml_text, "    <testcase classname=\"%s\" name=\"comparable\" time=\"0\"",
              suite_name(compare));
   if (can_judge(compare)) {
     fputs("/>\n", file);
     return;
   }
-  sinks_outcome_text(compare, line);
-  markup_put(file, markup_xml_text, ">\n      <error type=\"comparable\" message=\"%s\">", line);
+  markup_put(file, markup_xml_text, ">\n      <error type=\"comparable\" message=\"%s\">",
+             sinks_outcome_text(compare).text);
   for (size_t i = 0; i < compare->difference_count; ++i) {
     const struct compare_difference *difference = &compare->difference[i];
     if (!difference->fatal) continue;
@@ -87,12 +86,10 @@ static void put_comparable(FILE *file, const struct compare *compare) {
 
 /* All cases together, as a test case of their own. */
 static void put_suite(FILE *file, const struct compare *compare) {
-  char line[COMPARE_LINE_MAX];
   const enum outcome outcome = outcome_of(compare, &compare->suite);
   static const char *const tags[OUTCOME_COUNT] = {
       [OUTCOME_FAILURE] = "failure", [OUTCOME_ERROR] = "error", [OUTCOME_SKIPPED] = "skipped"};
   if (!sinks_has_suite(compare)) return;
-  sinks_suite_text(compare, line);
   markup_put(file, markup_xml_text, "    <testcase classname=\"%s\" name=\"all cases together\" time=\"0\"",
              suite_name(compare));
   if (tags[outcome] == NULL) {
@@ -101,7 +98,7 @@ static void put_suite(FILE *file, const struct compare *compare) {
   }
   fprintf(file, ">\n      <%s", tags[outcome]);
   if (outcome != OUTCOME_SKIPPED) markup_xml_attribute(file, "type", verdict_name(compare->suite.verdict));
-  markup_put(file, markup_xml_text, " message=\"%s\"/>\n    </testcase>\n", line);
+  markup_put(file, markup_xml_text, " message=\"%s\"/>\n    </testcase>\n", sinks_suite_text(compare).text);
 }
 
 /* ---- the file ------------------------------------------------------------------------------------------------ */
@@ -116,16 +113,11 @@ static void put_counts(FILE *file, const struct compare *compare) {
 }
 
 static void put_properties(FILE *file, const struct compare *compare) {
-  char line[COMPARE_LINE_MAX];
   fputs("    <properties>\n", file);
-  sinks_counts_text(compare, line);
-  put_property(file, "counts", line);
-  sinks_outcome_text(compare, line);
-  put_property(file, "outcome", line);
-  sinks_report_text(compare->base, line);
-  put_property(file, "base", line);
-  sinks_report_text(compare->now, line);
-  put_property(file, "new", line);
+  put_property(file, "counts", sinks_counts_text(compare).text);
+  put_property(file, "outcome", sinks_outcome_text(compare).text);
+  put_property(file, "base", sinks_report_text(compare->base).text);
+  put_property(file, "new", sinks_report_text(compare->now).text);
   fputs("    </properties>\n", file);
 }
 

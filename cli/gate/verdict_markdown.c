@@ -3,24 +3,19 @@
 #include "cli/gate/sinks.h"
 
 static void put_head(FILE *file, const struct compare *compare) {
-  char line[COMPARE_LINE_MAX], base[COMPARE_LINE_MAX], now[COMPARE_LINE_MAX];
-  sinks_outcome_text(compare, line);
-  fprintf(file, "**attnbench gate %s**\n\n", line);
+  const struct sinks_line pairs = sinks_pairs_text(compare);
+  fprintf(file, "**attnbench gate %s**\n\n", sinks_outcome_text(compare).text);
   if (compare->base->is_edited || compare->now->is_edited)
     fprintf(file, "**%s was changed after attnbench wrote it** (--allow-edited).\n\n",
             !compare->now->is_edited    ? "The base report"
             : !compare->base->is_edited ? "The new report"
                                         : "Each report");
   if (sinks_advice(compare)[0] != '\0') fprintf(file, "What to do: %s.\n\n", sinks_advice(compare));
-  sinks_counts_text(compare, line);
-  fprintf(file, "%s\n\n", line);
-  sinks_suite_text(compare, line);
-  if (sinks_has_suite(compare)) markup_put(file, markup_markdown, "%s\n\n", line);
-  sinks_pairs_text(compare, line);
-  if (line[0] != '\0') fprintf(file, "%s\n\n", line);
-  sinks_report_text(compare->base, base);
-  sinks_report_text(compare->now, now);
-  markup_put(file, markup_markdown, "| | report |\n|---|---|\n| base | %s |\n| new | %s |\n", base, now);
+  fprintf(file, "%s\n\n", sinks_counts_text(compare).text);
+  if (sinks_has_suite(compare)) markup_put(file, markup_markdown, "%s\n\n", sinks_suite_text(compare).text);
+  if (pairs.text[0] != '\0') fprintf(file, "%s\n\n", pairs.text);
+  markup_put(file, markup_markdown, "| | report |\n|---|---|\n| base | %s |\n| new | %s |\n",
+             sinks_report_text(compare->base).text, sinks_report_text(compare->now).text);
 }
 
 static void put_differences(FILE *file, const struct compare *compare, bool fatal, const char *heading) {
@@ -67,10 +62,8 @@ static size_t put_rows(FILE *file, const struct compare *compare, uint64_t left[
 
 /* What the rows that are not shown are. */
 static void put_rest(FILE *file, size_t more, const uint64_t left[COMPARE_VERDICT_COUNT]) {
-  char line[COMPARE_LINE_MAX];
   if (more == 0) return;
-  sinks_verdicts_text(left, line);
-  fprintf(file, "\nand %zu more, none worse than these: %s\n", more, line);
+  fprintf(file, "\nand %zu more, none worse than these: %s\n", more, sinks_verdicts_text(left).text);
 }
 
 static void put_groups(FILE *file, const struct compare *compare) {

@@ -48,10 +48,8 @@ static void print_command(FILE *file, const char *lead, const char *command) {
 
 /* The verdict, and what to do about it. */
 static void print_answer(FILE *file, const struct compare *compare) {
-  char line[COMPARE_LINE_MAX];
   const char *advice = sinks_advice(compare);
-  sinks_outcome_text(compare, line);
-  fprintf(file, "%s\n", line);
+  fprintf(file, "%s\n", sinks_outcome_text(compare).text);
   if (advice[0] != '\0') text_paragraph(file, "what to do: ", "%s", advice);
   if (!sinks_needs_processes(compare)) return;
   print_command(file, "  base: ", compare->base->run.command);
@@ -59,20 +57,13 @@ static void print_answer(FILE *file, const struct compare *compare) {
 }
 
 static void print_head(FILE *file, const struct compare *compare) {
-  char line[COMPARE_LINE_MAX];
+  const struct sinks_line pairs = sinks_pairs_text(compare);
   print_answer(file, compare);
-  sinks_counts_text(compare, line);
-  fprintf(file, "\n%s\n", line);
-  if (sinks_has_suite(compare)) {
-    sinks_suite_text(compare, line);
-    text_paragraph(file, "", "%s", line);
-  }
-  sinks_pairs_text(compare, line);
-  if (line[0] != '\0') text_paragraph(file, "", "%s", line);
-  sinks_report_text(compare->base, line);
-  text_paragraph(file, "base  ", "%s", line);
-  sinks_report_text(compare->now, line);
-  text_paragraph(file, "new   ", "%s", line);
+  fprintf(file, "\n%s\n", sinks_counts_text(compare).text);
+  if (sinks_has_suite(compare)) text_paragraph(file, "", "%s", sinks_suite_text(compare).text);
+  if (pairs.text[0] != '\0') text_paragraph(file, "", "%s", pairs.text);
+  text_paragraph(file, "base  ", "%s", sinks_report_text(compare->base).text);
+  text_paragraph(file, "new   ", "%s", sinks_report_text(compare->now).text);
 }
 
 static void print_differences(FILE *file, const struct compare *compare) {

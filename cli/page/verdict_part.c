@@ -10,18 +10,13 @@ enum { DRAWN_MAX = 40, ROW_HEIGHT = 25, CHANGE_LEFT = 12, CHANGE_TOP = 12, CHANG
 /* ---- words ----------------------------------------------------------------------------------------------------- */
 
 static void put_outcome(FILE *file, const struct compare *compare) {
-  char line[COMPARE_LINE_MAX];
-  sinks_outcome_text(compare, line);
   fprintf(file, "<p class=\"outcome %s\"><strong>", compare->exit_code == EXIT_CODE_OK ? "passed" : "failed");
-  html_text(file, line);
+  html_text(file, sinks_outcome_text(compare).text);
   fputs("</strong></p>\n", file);
   if (sinks_advice(compare)[0] != '\0')
     markup_put(file, html_prose, "<p>What to do: %s.</p>\n", sinks_advice(compare));
-  sinks_counts_text(compare, line);
-  html_element(file, "p", line);
-  if (!sinks_has_suite(compare)) return;
-  sinks_suite_text(compare, line);
-  html_element(file, "p", line);
+  html_element(file, "p", sinks_counts_text(compare).text);
+  if (sinks_has_suite(compare)) html_element(file, "p", sinks_suite_text(compare).text);
 }
 
 static void put_differences(FILE *file, const struct compare *compare) {
