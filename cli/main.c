@@ -36,6 +36,7 @@ static struct status run_verb(const struct options *options, const struct invoca
     case VERB_MERGE: return verb_merge(options, outcome);
     case VERB_SELFTEST: return verb_selftest(options, outcome);
     case VERB_COMPARE: return verb_compare(options, outcome);
+    case VERB_HISTORY: return verb_history(options, outcome);
     case VERB_GATE: return verb_gate(options, invocation, outcome);
     case VERB_WORKER: return worker_main(options->device, options->load.item, options->load.count);
     case VERB_TUNE: return verb_tune(options, invocation, outcome);

@@ -17,6 +17,7 @@ struct status verb_merge(const struct options *, struct outcome *outcome);
 struct status verb_selftest(const struct options *, struct outcome *outcome);
 struct status verb_ab(const struct options *, const struct invocation *, struct outcome *outcome);
 struct status verb_compare(const struct options *, struct outcome *outcome);
+struct status verb_history(const struct options *, struct outcome *outcome);
 struct status verb_gate(const struct options *, const struct invocation *, struct outcome *outcome);
 struct status verb_tune(const struct options *, const struct invocation *, struct outcome *outcome);
 struct status verb_list(const struct options *);

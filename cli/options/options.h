@@ -24,6 +24,7 @@ enum verb {
   VERB_SELFTEST,
   VERB_AB,
   VERB_COMPARE,
+  VERB_HISTORY,
   VERB_GATE,
   VERB_TUNE,
   VERB_DESCRIBE,
@@ -87,11 +88,12 @@ struct options {
   const char *json, *csv, *gbench, *html, *journal, *base_json, *keep;
   bool resume_kept;
   const char *shard, *order;
-  struct shard shard_value; /* the same, read */
-  const char *resume;       /* "anyway", or "" when it was given without a word */
+  struct shard shard_value;    /* the same, read */
+  const char *since, *commits; /* of a history */
+  const char *resume;          /* "anyway", or "" when it was given without a word */
   const char *compare_json, *markdown, *junit, *annotations,
       *compare_html; /* files that a comparison is written to */
-  bool check_only, quick, samples, allow_new, allow_edited, selftest, list_json, across_devices, quiet, help,
+  bool check_only, quick, samples, allow_new, allow_edited, bisect, selftest, list_json, across_devices, quiet, help,
       short_help, version;
 };
 

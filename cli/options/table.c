@@ -48,6 +48,11 @@ static const struct verb_row verbs[VERB_COUNT] = {
                       "is the new report slower than the base? Takes reports or journals of several rounds; the exit "
                       "code is the answer",
                       "attnbench compare base.json new.json", 2, 2},
+    [VERB_HISTORY] = {"history", "speed over many runs, and the commits that changed it",
+                      "attnbench history FOLDER|JOURNAL|REPORT.json... [options]",
+                      "the speed of each cell over many runs, and the commits that changed it: reads journals and "
+                      "reports, and all of those in a folder. Exit code 1: a cell is slower since some commit",
+                      "attnbench history runs/ --html history.html", 1, OPTIONS_LIST_MAX, "folder or report"},
     [VERB_GATE] = {"gate", "how often the gate errs on this machine",
                    "attnbench gate --selftest --sweep FILE|--from FILE [options]",
                    "how often the gate raises a false alarm, and how small a slowdown it finds, on this machine",
@@ -84,7 +89,7 @@ static const struct verb_row verbs[VERB_COUNT] = {
 #define COMPARES (IN(RUN) | IN(AB) | IN(COMPARE))
 #define JUDGES   (COMPARES | IN(GATE))
 /* Verbs that print a table or a verdict. */
-#define PRINTS (JUDGES | IN(TUNE) | IN(PLAN) | IN(REPORT) | IN(MERGE) | IN(DIAGNOSE) | IN(SELFTEST))
+#define PRINTS (JUDGES | IN(TUNE) | IN(PLAN) | IN(REPORT) | IN(MERGE) | IN(DIAGNOSE) | IN(SELFTEST) | IN(HISTORY))
 
 #define AT(member)                  .offset = offsetof(struct options, member)
 #define TEXT(member)                .kind = OPTION_TEXT, AT(member)
@@ -122,6 +127,11 @@ static const struct option_row rows[] = {
          "shapes to measure instead of a sweep: B=1,H=8,S=512,D=64; lists S=512,1024; ranges S=512:4096:*2 or "
          "S=64:256:+64; H=32/8 query/KV heads; S=1x4096 query rows x keys; words such as bf16, causal and lse stand "
          "alone; or a case's key as reports have it; repeat for more. attnbench describe problem lists the keys"},
+    {"Input", "--since", "DATE", IN(HISTORY), TEXT(since),
+     .help = "leave out runs that started before DATE, such as 2026-11-20"},
+    {"Input", "--commits", "FILE", IN(HISTORY), TEXT(commits), FLAGS(OPTION_READS),
+     .help = "order the runs by this list of commits, oldest first, one in front of each line (git log --reverse "
+             "--format=%H), instead of by their dates; runs of other commits are left out"},
     {"Input", "--counters", "FILE", IN(REPORT), TEXT(counters), FLAGS(OPTION_READS),
      .help = "add a profiler's counters, as scripts/profile_sweep.py writes them, to the rows of one report"},
     {"Input", "--evidence", "FILE", IN(DIAGNOSE), TEXT(evidence), FLAGS(OPTION_READS),
@@ -149,9 +159,10 @@ static const struct option_row rows[] = {
          "that each add one idea to the one before), specimens (kernels that are slow for one known reason)"},
     {"Selection", "--variant", "NAME", IN(TUNE), TEXT(variants), .required_by = IN(TUNE), .names = variant_or_group,
      .help = "variant whose tunables are searched: NAME, or NAME:KEY=VALUE to keep a tunable as it is"},
-    {"Selection", "--variants", "A,B", IN(REPORT) | IN(DIAGNOSE), TEXT(variants), .names = variant_or_group,
+    {"Selection", "--variants", "A,B", IN(REPORT) | IN(DIAGNOSE) | IN(HISTORY), TEXT(variants),
+     .names = variant_or_group,
      .help = "show only the rows of these variants: NAME, or NAME:KEY=VALUE,KEY=VALUE, with commas between them"},
-    {"Selection", "--filter", "TEST", IN(REPORT) | IN(DIAGNOSE), LIST(filter, 16),
+    {"Selection", "--filter", "TEST", IN(REPORT) | IN(DIAGNOSE) | IN(HISTORY), LIST(filter, 16),
      .help = "show only the cases that meet the test, as for run; repeat to narrow further"},
     {"Selection", "--filter", "TEST", TRIES | IN(PLAN), LIST(filter, 16), FLAGS(OPTION_RELAYED),
      .brief = "only these cases: S=512, D>=128, causal, dtype=bf16",
@@ -247,7 +258,8 @@ static const struct option_row rows[] = {
      .default_value = "hot,cold", .help = "which times are judged: hot, cold, steady"},
     {"Gate", "--allow-new", NULL, COMPARES, FLAG(allow_new), .needs = BASELINE,
      .help = "accept cells that are missing from the base"},
-    {"Gate", "--allow-edited", NULL, IN(COMPARE) | IN(RUN) | IN(GATE) | IN(DIAGNOSE), FLAG(allow_edited),
+    {"Gate", "--allow-edited", NULL, IN(COMPARE) | IN(RUN) | IN(GATE) | IN(DIAGNOSE) | IN(HISTORY),
+     FLAG(allow_edited),
      .help = "accept a report that was changed after attnbench wrote it, so that its checksum does not match; the "
              "verdict names it"},
     {"Gate", "--noise", "fail|warn", COMPARES, CHOICE(noise), .needs = BASELINE,
@@ -282,6 +294,15 @@ static const struct option_row rows[] = {
     {"Output", "--json", "FILE", IN(TUNE), TEXT(json), FLAGS(OPTION_WRITES),
      .help = "write a sweep for later runs: the cases, with the default and the best tunings as variants. Where auto "
              "picks the variant in a case, it then takes the best tuning"},
+    {"Output", "--json", "FILE", IN(HISTORY), TEXT(json), FLAGS(OPTION_WRITES),
+     .help = "write series, changes and points as JSON"},
+    {"Output", "--csv", "FILE", IN(HISTORY), TEXT(csv), FLAGS(OPTION_WRITES),
+     .help = "write a row for each point of each series as CSV"},
+    {"Output", "--html", "FILE", IN(HISTORY), TEXT(html), FLAGS(OPTION_WRITES),
+     .help = "write the changes and a curve of each series as one page for a browser; needs no network"},
+    {"Output", "--bisect", NULL, IN(HISTORY), FLAG(bisect),
+     .help = "print, instead of the table, the command that lets git bisect find the commit of each slowdown; "
+             "scripts/bisect.sh measures each step"},
     {"Output", "--base-json", "FILE", IN(AB), TEXT(base_json), FLAGS(OPTION_WRITES),
      .help = "write the base's report as JSON"},
     {"Output", "--compare-json", "FILE", IN(RUN) | IN(AB), TEXT(compare_json), FLAGS(OPTION_WRITES),

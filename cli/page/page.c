@@ -15,16 +15,7 @@ static const char script[] = {
 
 /* ---- the page -------------------------------------------------------------------------------------------------- */
 
-/* "v3 on NVIDIA H200" */
-static void put_title(const struct page *page, FILE *file) {
-  const struct journal_data *journal = page->source[page->source_count - 1].report->journal;
-  html_text(file, page->compare != NULL ? "comparison of " : "");
-  html_text(file, journal->run.sweep_name);
-  fputs(" on ", file);
-  html_text(file, journal->has_device ? journal->device.name : "no device");
-}
-
-static void put_opening(const struct page *page, FILE *file) {
+void page_open(FILE *file, const char *title) {
   fputs(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
@@ -32,11 +23,22 @@ static void put_opening(const struct page *page, FILE *file) {
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
       "script-src 'unsafe-inline'; img-src data:\">\n<link rel=\"icon\" href=\"data:,\">\n<title>attnbench: ",
       file);
-  put_title(page, file);
+  html_text(file, title);
   fprintf(file, "</title>\n<style>\n%s</style>\n</head>\n<body>\n", style);
   fputs("<header>\n<p class=\"brand\">attnbench</p>\n<h1>", file);
-  put_title(page, file);
+  html_text(file, title);
   fputs("</h1>\n", file);
+}
+
+void page_close(FILE *file) { fprintf(file, "</main>\n<script>\n%s</script>\n</body>\n</html>\n", script); }
+
+/* "v3 on NVIDIA H200" */
+static void open_of(const struct page *page, FILE *file) {
+  const struct journal_data *journal = page->source[page->source_count - 1].report->journal;
+  char title[SWEEP_NAME_MAX + sizeof journal->device.name + 32];
+  snprintf(title, sizeof title, "%s%s on %s", page->compare != NULL ? "comparison of " : "", journal->run.sweep_name,
+           journal->has_device ? journal->device.name : "no device");
+  page_open(file, title);
 }
 
 /* Links to the parts that are there. */
@@ -70,14 +72,14 @@ static struct status put_figures(const struct page *page, FILE *file) {
 }
 
 static struct status put_page(const struct page *page, FILE *file) {
-  put_opening(page, file);
+  open_of(page, file);
   head_write(page, file);
   put_contents(page, file);
   if (page->compare != NULL) verdict_part_write(page, file);
   table_part_write(page, file);
   TRY(put_figures(page, file));
   if (findings_part_any(page)) TRY(findings_part_write(page, file));
-  fprintf(file, "</main>\n<script>\n%s</script>\n</body>\n</html>\n", script);
+  page_close(file);
   return status_ok();
 }
 

@@ -3,6 +3,10 @@
 
 #include "cli/page/rows.h"
 
+/* Everything before the parts and behind them; a part of <header>, up to <main>, is the caller's. */
+void page_open(FILE *, const char *title);
+void page_close(FILE *);
+
 /* The parts, in the order of the page. */
 void head_write(const struct page *, FILE *);
 void verdict_part_write(const struct page *, FILE *);

@@ -37,6 +37,7 @@
 
   /* ---- filtering ---- */
   const table = document.querySelector("table.filtered");
+  if (table === null) return; /* the page of a history */
   const rows = [...table.tBodies[0].rows];
   const nameOf = (row) => row.cells[1].firstElementChild.nextSibling.textContent.trim();
   const texts = new Map(rows.map((row) => [row, (row.dataset.key + " " + row.textContent).toLowerCase()]));

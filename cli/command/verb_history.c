@@ -1,0 +1,146 @@
+/* The verb history: the speed of each cell over many runs, and the commits that changed it. */
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/base/output.h"
+#include "cli/base/owned.h"
+#include "cli/base/text.h"
+#include "cli/command/commands.h"
+#include "cli/command/outputs.h"
+#include "cli/gate/history_sinks.h"
+#include "cli/page/history_page.h"
+#include "cli/report/keep.h"
+#include "cli/report/measured.h"
+
+/* Folders in folders, and the files of which stderr says why they are left out. */
+enum { DEPTH_MAX = 8, TOLD_MAX = 10, COMMITS_BYTES_MAX = 16 << 20 };
+
+struct reader {
+  const struct options *options;
+  struct history history;
+};
+
+/* ---- files --------------------------------------------------------------------------------------------------- */
+
+/* A file of a folder may be of another kind, or damaged; the history of the others is worth as much. */
+static void leave_out(struct reader *reader, const struct status *why) {
+  size_t *left_out = &reader->history.left_out;
+  if (++*left_out <= TOLD_MAX) text_say(stderr, "left out: %s", why->text);
+  if (*left_out == TOLD_MAX + 1) text_say(stderr, "more files are left out for such reasons");
+}
+
+static struct status add_data(struct reader *reader, const char *path, struct journal_data *data) {
+  const struct options *options = reader->options;
+  const struct keep keep = {options->filter.item, options->filter.count, options->variants, true};
+  bool is_new;
+  if (data->run.profiled[0] != '\0')
+    return status_make(STATUS_INPUT, "%s: was measured under %s, whose times are no speed", path, data->run.profiled);
+  if (options->since != NULL && strncmp(data->run.started_utc, options->since, strlen(options->since)) < 0)
+    return status_ok();
+  TRY(keep_records(&keep, path, data));
+  return history_add(&reader->history, path, data, &is_new);
+}
+
+static struct status read_file(struct reader *reader, const char *path) {
+  OWNED(journal_free) struct journal_data data = {.records = NULL};
+  TRY(measured_load_evidence(path, reader->options->allow_edited, &data));
+  const struct status status = add_data(reader, path, &data);
+  numbers_drop(); /* samples that the file may have */
+  return status;
+}
+
+static bool has_suffix(const char *name, const char *suffix) {
+  const size_t length = strlen(name), ending = strlen(suffix);
+  return length > ending && strcmp(name + length - ending, suffix) == 0;
+}
+
+static struct status read_path(struct reader *reader, const char *path, unsigned depth);
+
+static struct status read_entry(struct reader *reader, const char *folder, const char *name, unsigned depth) {
+  char path[PATH_MAX];
+  struct stat found;
+  if (name[0] == '.') return status_ok();
+  if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, name) >= sizeof path || stat(path, &found) != 0)
+    return status_ok();
+  if (S_ISDIR(found.st_mode)) return depth < DEPTH_MAX ? read_path(reader, path, depth + 1) : status_ok();
+  if (!S_ISREG(found.st_mode) || !(has_suffix(name, ".json") || has_suffix(name, ".journal"))) return status_ok();
+  const struct status status = read_file(reader, path);
+  if (status.code != STATUS_INPUT && status.code != STATUS_NOT_COMPARABLE) return status;
+  leave_out(reader, &status);
+  return status_ok();
+}
+
+static void close_folder(DIR **folder) {
+  if (*folder != NULL) closedir(*folder);
+}
+
+static struct status read_path(struct reader *reader, const char *path, unsigned depth) {
+  OWNED(close_folder) DIR *folder = opendir(path);
+  if (folder == NULL) return read_file(reader, path);
+  for (const struct dirent *entry; (entry = readdir(folder)) != NULL;)
+    TRY(read_entry(reader, path, entry->d_name, depth));
+  return status_ok();
+}
+
+/* ---- the verb ------------------------------------------------------------------------------------------------ */
+
+static struct status order(struct reader *reader) {
+  OWNED(owned_free) char *text = NULL;
+  size_t length, dropped;
+  if (reader->options->commits == NULL) return status_ok();
+  TRY(json_read_file(reader->options->commits, COMMITS_BYTES_MAX, &text, &length));
+  TRY(history_order(&reader->history, text, &dropped));
+  reader->history.left_out += dropped;
+  if (dropped > 0) text_say(stderr, "left out: %zu runs of commits that --commits does not list", dropped);
+  return status_ok();
+}
+
+static struct status check_since(const char *since) {
+  static const char shape[] = "0000-00-00T00:00:00Z";
+  const size_t length = since != NULL ? strlen(since) : 0;
+  bool is_date = length == 0 || length == 10 || length == sizeof shape - 1;
+  for (size_t i = 0; i < length && is_date; ++i)
+    is_date = shape[i] == '0' ? since[i] >= '0' && since[i] <= '9' : since[i] == shape[i];
+  if (is_date) return status_ok();
+  return status_make(STATUS_USAGE, "--since %s: give a date, such as 2026-11-20 or 2026-11-20T11:04:00Z", since);
+}
+
+static struct status write_outputs(const struct options *options, const struct history *history) {
+  if (options->json != NULL) OUTPUT_TRY(options->json, out, history_sinks_json(history, out));
+  if (options->csv != NULL) OUTPUT_TRY(options->csv, out, history_sinks_csv(history, out));
+  if (options->html != NULL) OUTPUT_TRY(options->html, out, history_page_write(history, out));
+  if (options->bisect) OUTPUT_TRY("-", out, history_sinks_bisect(history, out));
+  if (!options->bisect && outputs_is_text_wanted(options)) OUTPUT_TRY("-", out, history_sinks_text(history, out));
+  return status_ok();
+}
+
+static void set_outcome(const struct history *history, struct outcome *out) {
+  *out = (struct outcome){.code = EXIT_CODE_OK};
+  for (size_t i = 0; i < history->series_count; ++i) {
+    const struct history_series *series = &history->series[i];
+    for (size_t j = 0; j < series->change_count; ++j) {
+      if (history_is_regression(series, &series->changes[j])) out->code = EXIT_CODE_REGRESSION;
+    }
+  }
+  if (out->code != EXIT_CODE_OK) history_sinks_answer(history, out->why);
+}
+
+static void free_reader(struct reader *reader) { history_free(&reader->history); }
+
+struct status verb_history(const struct options *options, struct outcome *outcome) {
+  OWNED(free_reader) struct reader reader = {.options = options};
+  TRY(outputs_probe(options));
+  TRY(check_since(options->since));
+  for (size_t i = 0; i < options->reports.count; ++i) TRY(read_path(&reader, options->reports.item[i], 0));
+  TRY(order(&reader));
+  if (reader.history.run_count == 0)
+    return status_make(STATUS_INPUT,
+                       "%s: holds no run that was measured; give journals, reports of --json, or a "
+                       "folder of them",
+                       options->reports.item[0]);
+  TRY(history_judge(&reader.history));
+  set_outcome(&reader.history, outcome);
+  return write_outputs(options, &reader.history);
+}

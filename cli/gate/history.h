@@ -1,0 +1,77 @@
+/* The times of cells over many runs: a series for each case, variant, mode, kind of card and reference, and where its
+ * level changed (change.h). */
+#pragma once
+
+#include "cli/gate/change.h"
+#include "cli/record/journal.h"
+
+/* What is known of one file. */
+struct history_run {
+  char *path;
+  uint64_t identity; /* a journal and the report that was made from it have the same one */
+  size_t place;      /* of its commit in the list of history_order; 0 without a list */
+  char commit[32], date[24], card[64], card_id[48], driver[32], cuda[16], version[32], host[132];
+  double anchor[TIME_MODE_COUNT]; /* how much slower than usual the vendor's libraries were, as a difference of
+                                     logarithms; NAN: none was timed */
+};
+
+struct history_point {
+  uint32_t run;    /* index in the runs, which history_judge puts in order */
+  float low, high; /* the interval of the ratio where the series has a reference, else of the time */
+  double us;
+  double ratio; /* time of the reference in turns / time; NAN in a series without a reference */
+};
+
+/* What the values of a series are, as logarithms; larger is slower. */
+enum history_basis {
+  HISTORY_IN_TURNS, /* time / time of the reference in turns */
+  HISTORY_ANCHORED, /* time, less how much slower than usual the vendor's libraries were in the same run */
+  HISTORY_ALONE,    /* time: a slower card or host looks the same */
+};
+
+enum { HISTORY_BESIDES_MAX = 192 };
+struct history_change {
+  struct change_point point;
+  bool stands; /* the last level is still closer to the new level than to the old one */
+  /* Points: the commit of `good` is surely before the change and that of `bad` surely after it (95 %). */
+  size_t good, bad;
+  char besides[HISTORY_BESIDES_MAX]; /* what else changed there, so that no kernel is to blame; "" for nothing */
+};
+
+struct history_series {
+  char key[AXIS_KEY_MAX], variant[VARIANT_SPEC_MAX];
+  char reference[VARIANT_SPEC_MAX]; /* "" for none */
+  char card[64];
+  enum time_mode mode;
+  bool is_anchor; /* a vendor's library */
+  uint64_t hash;
+  struct history_point *points; /* in the order of the runs once they are judged */
+  size_t count, room;
+  enum history_basis basis;
+  struct history_change *changes;
+  size_t change_count;
+  double drift; /* of a series that drifts, from its first point to its last; NAN for others */
+};
+
+struct history {
+  struct history_run *runs;
+  size_t run_count, run_room;
+  struct history_series *series;
+  size_t series_count, series_room;
+  size_t hint;     /* the series that was found last */
+  size_t left_out; /* files */
+};
+
+/* Adds the timed rows of a run. *is_new is false for one that is there already, under another path. */
+struct status history_add(struct history *, const char *path, const struct journal_data *, bool *is_new);
+/* Orders the runs by their commits instead of their dates. `commits` is a text with a commit in front of each line,
+ * oldest first. Runs of other commits are dropped, and their number is written to *dropped. Before history_judge. */
+struct status history_order(struct history *, const char *commits, size_t *dropped);
+/* Orders runs and points, and finds the changes. Once. */
+struct status history_judge(struct history *);
+void history_free(struct history *);
+
+/* The level of a point as its series counts it, a logarithm; NAN where that is not known. */
+double history_value(const struct history *, const struct history_series *, const struct history_point *);
+/* Is it a slowdown that stands, and for which a kernel is to blame? */
+bool history_is_regression(const struct history_series *, const struct history_change *);

@@ -1,0 +1,416 @@
+/* Writes a history as text, JSON and CSV. */
+#include "cli/gate/history_sinks.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/fields.h"
+#include "cli/base/markup.h"
+#include "cli/base/owned.h"
+#include "cli/base/text.h"
+#include "cli/base/units.h"
+
+/* ---- all changes --------------------------------------------------------------------------------------------- */
+
+static double shift_of(const struct history_item *item) {
+  return item->change != NULL ? item->change->point.shift : item->series->drift;
+}
+
+static int rank_of(const struct history_item *item) {
+  if (item->change == NULL) return 1;
+  return history_is_regression(item->series, item->change) ? 0 : item->change->stands ? 1 : 2;
+}
+
+static int worst_first(const void *left, const void *right) {
+  const struct history_item *a = left, *b = right;
+  const int one = rank_of(a), other = rank_of(b);
+  if (one != other) return one - other;
+  const double shift = shift_of(a), than = shift_of(b);
+  return shift != than ? (shift < than) - (shift > than) : (a->series > b->series) - (a->series < b->series);
+}
+
+struct status history_sinks_list(const struct history *history, struct history_item **out, size_t *count) {
+  size_t most = 0;
+  for (size_t i = 0; i < history->series_count; ++i) most += history->series[i].change_count + 1;
+  TRY(owned_array(out, most, sizeof **out, "changes"));
+  *count = 0;
+  for (size_t i = 0; i < history->series_count; ++i) {
+    const struct history_series *series = &history->series[i];
+    if (!isnan(series->drift)) (*out)[(*count)++] = (struct history_item){history, series, NULL};
+    for (size_t j = 0; j < series->change_count; ++j)
+      (*out)[(*count)++] = (struct history_item){history, series, &series->changes[j]};
+  }
+  qsort(*out, *count, sizeof **out, worst_first);
+  return status_ok();
+}
+
+const char *history_sinks_word(const struct history_item *item) {
+  if (item->change == NULL) return "drifts";
+  if (!item->change->stands) return item->change->point.shift > 0 ? "slower, reverted" : "faster, reverted";
+  return item->change->point.shift > 0 ? "slower" : "faster";
+}
+
+void history_sinks_percent(double shift, char out[HISTORY_PERCENT_MAX]) {
+  char number[UNITS_TEXT_MAX];
+  units_format_fixed(expm1(shift) * 100, 1, number);
+  snprintf(out, HISTORY_PERCENT_MAX, "%s%s %%", shift > 0 ? "+" : "", number);
+}
+
+/* ---- sentences ----------------------------------------------------------------------------------------------- */
+
+void history_sinks_counts(const struct history *history, char out[HISTORY_LINE_MAX]) {
+  size_t cases = 0;
+  for (size_t i = 0; i < history->series_count; ++i)
+    cases += i == 0 || strcmp(history->series[i].key, history->series[i - 1].key) != 0;
+  snprintf(out, HISTORY_LINE_MAX, "%zu series of %zu case%s in %zu run%s", history->series_count, cases,
+           cases == 1 ? "" : "s", history->run_count, history->run_count == 1 ? "" : "s");
+  if (history->run_count > 0)
+    text_append(out, HISTORY_LINE_MAX, ", %.10s to %.10s", history->runs[0].date,
+                history->runs[history->run_count - 1].date);
+  if (history->left_out > 0)
+    text_append(out, HISTORY_LINE_MAX, "; %zu file%s left out", history->left_out, history->left_out == 1 ? "" : "s");
+}
+
+void history_sinks_answer(const struct history *history, char out[HISTORY_LINE_MAX]) {
+  size_t slower = 0, other = 0;
+  for (size_t i = 0; i < history->series_count; ++i) {
+    const struct history_series *series = &history->series[i];
+    size_t regressions = 0;
+    for (size_t j = 0; j < series->change_count; ++j)
+      regressions += history_is_regression(series, &series->changes[j]);
+    slower += regressions > 0;
+    other += regressions == 0 && (series->change_count > 0 || !isnan(series->drift));
+  }
+  if (slower == 0) {
+    snprintf(out, HISTORY_LINE_MAX, "no series is slower because of a commit");
+  } else {
+    snprintf(out, HISTORY_LINE_MAX, "%zu series %s slower since a commit", slower, slower == 1 ? "is" : "are");
+  }
+  if (other > 0) text_append(out, HISTORY_LINE_MAX, "; %zu changed otherwise", other);
+}
+
+/* ---- text: changes ------------------------------------------------------------------------------------------- */
+
+enum { WHAT, CHANGE, BOUNDS, CASE, VARIANT, MODE, COMMIT, DATE, BETWEEN, CHANGE_COLUMNS };
+static const struct text_column change_columns[CHANGE_COLUMNS] = {
+    [WHAT] = {"what", "", true, 0, 0},        [CHANGE] = {"time", "", false, 0, 0},
+    [BOUNDS] = {"bounds", "", false, 3, 0},   [CASE] = {"case", "", true, 0, 20},
+    [VARIANT] = {"variant", "", true, 0, 12}, [MODE] = {"mode", "", true, 0, 0},
+    [COMMIT] = {"commit", "", true, 0, 0},    [DATE] = {"date", "", true, 1, 0},
+    [BETWEEN] = {"surely", "", true, 2, 0},
+};
+
+static const struct history_run *run_of(const struct history_item *item, size_t point) {
+  return &item->history->runs[item->series->points[point].run];
+}
+
+static void fill_change(const void *of, char cell[][TEXT_CELL_MAX]) {
+  const struct history_item *item = of;
+  const struct history_series *series = item->series;
+  for (size_t i = 0; i < CHANGE_COLUMNS; ++i) snprintf(cell[i], TEXT_CELL_MAX, "-");
+  snprintf(cell[WHAT], TEXT_CELL_MAX, "%s", history_sinks_word(item));
+  history_sinks_percent(shift_of(item), cell[CHANGE]);
+  snprintf(cell[CASE], TEXT_CELL_MAX, "%.*s", TEXT_CELL_MAX - 1, series->key);
+  snprintf(cell[VARIANT], TEXT_CELL_MAX, "%s", series->variant);
+  snprintf(cell[MODE], TEXT_CELL_MAX, "%s", time_mode_name(series->mode));
+  if (item->change == NULL) return;
+  const struct history_change *change = item->change;
+  char low[HISTORY_PERCENT_MAX], high[HISTORY_PERCENT_MAX];
+  history_sinks_percent(change->point.low, low);
+  history_sinks_percent(change->point.high, high);
+  snprintf(cell[BOUNDS], TEXT_CELL_MAX, "%s to %s", low, high);
+  snprintf(cell[COMMIT], TEXT_CELL_MAX, "%.10s", run_of(item, change->point.at)->commit);
+  snprintf(cell[DATE], TEXT_CELL_MAX, "%.10s", run_of(item, change->point.at)->date);
+  snprintf(cell[BETWEEN], TEXT_CELL_MAX, "%.10s..%.10s", run_of(item, change->good)->commit,
+           run_of(item, change->bad)->commit);
+}
+
+static enum text_tone tone_of_change(const void *of) { return rank_of(of) == 0 ? TEXT_BAD : TEXT_PLAIN; }
+
+static void print_besides(const struct history_item *items, size_t count, FILE *file) {
+  enum { SHOWN = 10 };
+  size_t shown = 0;
+  for (size_t i = 0; i < count && shown < SHOWN; ++i) {
+    const struct history_item *item = &items[i];
+    if (item->change == NULL || item->change->besides[0] == '\0') continue;
+    ++shown;
+    text_paragraph(file, "not for sure a kernel: ", "%s %s %s at %.10s: %s", item->series->key, item->series->variant,
+                   time_mode_name(item->series->mode), run_of(item, item->change->point.at)->commit,
+                   item->change->besides);
+  }
+}
+
+static void print_changes(const struct history_item *items, size_t count, FILE *file) {
+  if (count == 0) return;
+  const struct text_table table = {.columns = change_columns,
+                                   .column_count = CHANGE_COLUMNS,
+                                   .rows = items,
+                                   .row_bytes = sizeof *items,
+                                   .row_count = count,
+                                   .fill = fill_change,
+                                   .tone = tone_of_change};
+  fputc('\n', file);
+  const struct text_fit fit = text_table_write(file, &table);
+  text_wrap(file, "", 0,
+            "time = change of the time, with its 95 % bounds; commit = the first with it, surely in the range A..B");
+  text_fit_print(file, &fit, "--json");
+  print_besides(items, count, file);
+}
+
+/* ---- text: series -------------------------------------------------------------------------------------------- */
+
+enum { S_VARIANT, S_MODE, S_POINTS, S_FIRST, S_NOW, S_RATIO, S_SINCE, S_BASIS, S_CARD, SERIES_COLUMNS };
+static const struct text_column series_columns[SERIES_COLUMNS] = {
+    [S_VARIANT] = {"variant", "", true, 0, 12}, [S_MODE] = {"mode", "", true, 0, 0},
+    [S_POINTS] = {"runs", "", false, 3, 0},     [S_FIRST] = {"first", "us", false, 2, 0},
+    [S_NOW] = {"now", "us", false, 0, 0},       [S_RATIO] = {"speed", "x ref", false, 0, 0},
+    [S_SINCE] = {"change", "", false, 0, 0},    [S_BASIS] = {"against", "", true, 4, 0},
+    [S_CARD] = {"card", "", true, 5, 8},
+};
+
+static const char *const bases[] = {
+    [HISTORY_IN_TURNS] = "reference in turns", [HISTORY_ANCHORED] = "anchors", [HISTORY_ALONE] = "nothing"};
+
+/* The sum of all that changed. */
+static double change_of(const struct history_series *series) {
+  double sum = isnan(series->drift) ? 0 : series->drift;
+  for (size_t i = 0; i < series->change_count; ++i) sum += series->changes[i].point.shift;
+  return sum;
+}
+
+static void fill_series(const void *of, char cell[][TEXT_CELL_MAX]) {
+  const struct history_series *series = of;
+  const struct history_point *last = series->count > 0 ? &series->points[series->count - 1] : NULL;
+  for (size_t i = 0; i < SERIES_COLUMNS; ++i) snprintf(cell[i], TEXT_CELL_MAX, "-");
+  snprintf(cell[S_VARIANT], TEXT_CELL_MAX, "%s", series->variant);
+  snprintf(cell[S_MODE], TEXT_CELL_MAX, "%s", time_mode_name(series->mode));
+  snprintf(cell[S_POINTS], TEXT_CELL_MAX, "%zu", series->count);
+  snprintf(cell[S_BASIS], TEXT_CELL_MAX, "%s",
+           series->basis == HISTORY_IN_TURNS ? series->reference : bases[series->basis]);
+  snprintf(cell[S_CARD], TEXT_CELL_MAX, "%s", series->card);
+  if (series->change_count > 0 || !isnan(series->drift)) history_sinks_percent(change_of(series), cell[S_SINCE]);
+  if (last == NULL) return;
+  units_format(series->points[0].us, cell[S_FIRST]);
+  units_format(last->us, cell[S_NOW]);
+  units_format_fixed(last->ratio, 3, cell[S_RATIO]);
+}
+
+static void group_series(const void *of, char out[TEXT_CELL_MAX]) {
+  snprintf(out, TEXT_CELL_MAX, "%.*s", TEXT_CELL_MAX - 1, ((const struct history_series *)of)->key);
+}
+
+struct status history_sinks_text(const struct history *history, FILE *file) {
+  OWNED(owned_free) struct history_item *items = NULL;
+  char counts[HISTORY_LINE_MAX], answer[HISTORY_LINE_MAX];
+  size_t count;
+  TRY(history_sinks_list(history, &items, &count));
+  history_sinks_counts(history, counts);
+  history_sinks_answer(history, answer);
+  fprintf(file, "%s\n%s\n", answer, counts);
+  print_changes(items, count, file);
+  const struct text_table table = {.columns = series_columns,
+                                   .column_count = SERIES_COLUMNS,
+                                   .rows = history->series,
+                                   .row_bytes = sizeof *history->series,
+                                   .row_count = history->series_count,
+                                   .fill = fill_series,
+                                   .group = group_series};
+  fputc('\n', file);
+  const struct text_fit fit = text_table_write(file, &table);
+  text_wrap(
+      file, "", 0,
+      "speed = time of the reference in turns / time; change = sum of the changes that were found; against = what "
+      "a slower card or host is told by");
+  text_fit_print(file, &fit, "--csv and --json");
+  return status_ok();
+}
+
+/* ---- rows: a point with all that is known of it ---------------------------------------------------------------- */
+
+struct row {
+  const char *key, *variant, *mode, *commit, *date, *card, *card_id, *driver, *cuda, *version, *host, *reference,
+      *against, *path;
+  double us, ratio, low, high, change;
+};
+
+static const struct field series_fields[] = {
+    FIELD("key", NAME, struct row, key),         FIELD("variant", NAME, struct row, variant),
+    FIELD("mode", NAME, struct row, mode),       FIELD("reference", NAME, struct row, reference),
+    FIELD("against", NAME, struct row, against), {0},
+};
+
+static const struct field point_fields[] = {
+    FIELD("commit", NAME, struct row, commit),
+    FIELD("date", NAME, struct row, date),
+    FIELD("card", NAME, struct row, card),
+    FIELD("card_id", NAME, struct row, card_id),
+    FIELD("driver", NAME, struct row, driver),
+    FIELD("cuda", NAME, struct row, cuda),
+    FIELD("version", NAME, struct row, version),
+    FIELD("host", NAME, struct row, host),
+    FIELD("median_us", F64, struct row, us),
+    FIELD("ratio", F64, struct row, ratio),
+    FIELD("ci_low", F64, struct row, low),
+    FIELD("ci_high", F64, struct row, high),
+    FIELD("change_ratio", F64, struct row, change),
+    FIELD("path", NAME, struct row, path),
+    {0},
+};
+
+static const char *known(const char *text) { return text[0] != '\0' ? text : NULL; }
+
+/* Of the change that begins at this point; NAN for none. */
+static double change_at(const struct history_series *series, size_t at) {
+  for (size_t i = 0; i < series->change_count; ++i) {
+    if (series->changes[i].point.at == at) return exp(series->changes[i].point.shift);
+  }
+  return NAN;
+}
+
+static struct row series_row(const struct history_series *series) {
+  return (struct row){.key = series->key,
+                      .variant = series->variant,
+                      .mode = time_mode_name(series->mode),
+                      .reference = known(series->reference),
+                      .against = bases[series->basis],
+                      .card = series->card};
+}
+
+static struct row row_of(const struct history *history, const struct history_series *series, size_t at) {
+  const struct history_point *point = &series->points[at];
+  const struct history_run *run = &history->runs[point->run];
+  struct row row = series_row(series);
+  row.commit = known(run->commit);
+  row.date = run->date;
+  row.card_id = known(run->card_id);
+  row.driver = known(run->driver);
+  row.cuda = known(run->cuda);
+  row.version = run->version;
+  row.host = known(run->host);
+  row.path = run->path;
+  row.us = point->us;
+  row.ratio = point->ratio;
+  row.low = (double)point->low;
+  row.high = (double)point->high;
+  row.change = change_at(series, at);
+  return row;
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------------------------- */
+
+static void add_change(cJSON *list, const struct history *history, const struct history_series *series,
+                       const struct history_change *change) {
+  const struct history_item item = {history, series, change};
+  cJSON *object = json_add_element(list);
+  json_add_string(object, "what", change->point.shift > 0 ? "slower" : "faster");
+  json_add_bool(object, "stands", change->stands);
+  json_add_string(object, "besides", known(change->besides));
+  json_add_string(object, "commit", run_of(&item, change->point.at)->commit);
+  json_add_string(object, "date", run_of(&item, change->point.at)->date);
+  json_add_string(object, "good", run_of(&item, change->good)->commit);
+  json_add_string(object, "bad", run_of(&item, change->bad)->commit);
+  json_add_number(object, "time_ratio", exp(change->point.shift));
+  json_add_number(object, "bound_low_ratio", exp(change->point.low));
+  json_add_number(object, "bound_high_ratio", exp(change->point.high));
+}
+
+static cJSON *series_at(const void *of, size_t index) {
+  const struct history *history = of;
+  const struct history_series *series = &history->series[index];
+  const struct row head = series_row(series);
+  cJSON *object = cJSON_CreateObject();
+  fields_write(object, series_fields, &head);
+  json_add_string(object, "card", series->card);
+  json_add_number(object, "drift_ratio", exp(series->drift));
+  cJSON *changes = cJSON_AddArrayToObject(object, "changes");
+  for (size_t i = 0; i < series->change_count; ++i) add_change(changes, history, series, &series->changes[i]);
+  cJSON *points = cJSON_AddArrayToObject(object, "points");
+  for (size_t i = 0; i < series->count; ++i) {
+    const struct row row = row_of(history, series, i);
+    fields_write(json_add_element(points), point_fields, &row);
+  }
+  return object;
+}
+
+struct status history_sinks_json(const struct history *history, FILE *file) {
+  const struct json_list series = {
+      .key = "series", .count = history->series_count, .element = series_at, .of = history};
+  char answer[HISTORY_LINE_MAX];
+  cJSON *root = cJSON_CreateObject();
+  history_sinks_answer(history, answer);
+  json_add_string(root, "schema", HISTORY_SCHEMA);
+  json_add_string(root, "answer", answer);
+  json_add_uint(root, "runs", history->run_count);
+  json_add_uint(root, "left_out", history->left_out);
+  json_add_item(root, "series", cJSON_CreateArray());
+  return json_write_list(root, &series, "a history", file);
+}
+
+/* ---- CSV ----------------------------------------------------------------------------------------------------- */
+
+/* row NULL: the header. */
+static void put_fields(const struct field *fields, const struct row *row, FILE *file) {
+  for (const struct field *field = fields; field->key != NULL; ++field) {
+    if (field != series_fields) fputc(',', file);
+    if (row == NULL) {
+      fputs(field->key, file);
+    } else if (field->kind == FIELD_NAME) {
+      const char *text = *(const char *const *)((const char *)row + field->offset);
+      if (text != NULL) markup_csv(file, text, markup_put_char);
+    } else {
+      char number[JSON_NUMBER_TEXT_MAX];
+      const double value = *(const double *)((const char *)row + field->offset);
+      if (!isfinite(value)) continue;
+      json_format_number(value, number);
+      fputs(number, file);
+    }
+  }
+}
+
+static void put_row(const struct row *row, FILE *file) {
+  put_fields(series_fields, row, file);
+  put_fields(point_fields, row, file);
+  fputs("\r\n", file);
+}
+
+struct status history_sinks_csv(const struct history *history, FILE *file) {
+  put_row(NULL, file);
+  for (size_t i = 0; i < history->series_count; ++i) {
+    for (size_t j = 0; j < history->series[i].count; ++j) {
+      const struct row row = row_of(history, &history->series[i], j);
+      put_row(&row, file);
+    }
+  }
+  return status_ok();
+}
+
+/* ---- bisect -------------------------------------------------------------------------------------------------- */
+
+struct status history_sinks_bisect(const struct history *history, FILE *file) {
+  OWNED(owned_free) struct history_item *items = NULL;
+  size_t count;
+  TRY(history_sinks_list(history, &items, &count));
+  for (size_t i = 0; i < count && rank_of(&items[i]) == 0; ++i) {
+    char line[2 * AXIS_KEY_MAX + 2 * VARIANT_SPEC_MAX + 256] = "", percent[HISTORY_PERCENT_MAX],
+                                                        threshold[UNITS_TEXT_MAX];
+    const struct history_item *item = &items[i];
+    const char *good = run_of(item, item->change->good)->commit, *bad = run_of(item, item->change->bad)->commit;
+    const int length = (int)strspn(good, "0123456789abcdef"), other = (int)strspn(bad, "0123456789abcdef");
+    if (length < 7 || other < 7) continue;
+    history_sinks_percent(item->change->point.shift, percent);
+    units_format_fixed(fmax(expm1(item->change->point.shift) * 50, SWEEP_GATE_PERCENT_MIN), 2, threshold);
+    text_append(line, sizeof line,
+                "step=$(cat scripts/bisect.sh) && git bisect start %.*s %.*s && git bisect run bash -c \"$step\" "
+                "bisect.sh --good %.*s --threshold %s --modes %s --shape ",
+                other, bad, length, good, length, good, threshold, time_mode_name(item->series->mode));
+    text_append_word(line, sizeof line, item->series->key);
+    text_append(line, sizeof line, " --variants ");
+    text_append_word(line, sizeof line, item->series->variant);
+    markup_put(file, markup_put_line, "# %s %s %s: ", item->series->key, item->series->variant,
+               time_mode_name(item->series->mode));
+    markup_put(file, markup_put_line, "%s\n%s\n", percent, line);
+  }
+  return status_ok();
+}

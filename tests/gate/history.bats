@@ -1,0 +1,114 @@
+# The verb history on files, and scripts/bisect.sh. The statistics are those of unit_change and unit_history.
+load ../helper
+
+BASE=tests/data/released/0.1.0/baseline.json
+
+@test "history finds the commit of a slowdown, and writes JSON, CSV, a page and the command of git bisect" {
+  python tests/history_runs.py "$BASE" "$TMP/runs" 24
+  mkdir "$TMP/runs/more"
+  mv "$TMP/runs/2026-01-03.json" "$TMP/runs/more"
+  cp "$TMP/runs/2026-01-04.json" "$TMP/runs/more/again.json" # the same run, which counts once
+  echo '{"schema": "attnbench.compare/1"}' >"$TMP/runs/compare.json"
+  must 1 attn history "$TMP/runs" --allow-edited --json "$TMP/h.json" --csv "$TMP/h.csv" --html "$TMP/h.html"
+  expect_out '1 series is slower since a commit' '8 series of 2 cases in 24 runs, 2026-01-01 to 2026-01-24; 1 file left out' 'c000010'
+  expect_err 'left out: ' 'is a comparison'
+  python - "$TMP" <<'CHECK' || fail "what the files say"
+import csv, json, sys
+doc = json.load(open(sys.argv[1] + "/h.json"))
+changes = [(s["key"], s["variant"], s["mode"], c) for s in doc["series"] for c in s["changes"]]
+assert len(changes) == 1, changes
+key, variant, mode, change = changes[0]
+assert (key, variant, mode) == ("B1.H2.Hkv2.Sq65.Skv65.D64.f16.full", "cpu_flash", "hot"), changes
+assert change["what"] == "slower" and change["stands"] and change["besides"] is None, change
+assert change["commit"] == "c000010" and change["good"] < "c000010" <= change["bad"], change
+assert 1.03 < change["bound_low_ratio"] < change["time_ratio"] < change["bound_high_ratio"] < 1.07, change
+rows = list(csv.DictReader(open(sys.argv[1] + "/h.csv", newline="")))
+points = [p for s in doc["series"] for p in s["points"]]
+assert len(rows) == len(points) == 8 * 24, (len(rows), len(points))
+for row in rows + points:
+    for name in ("commit", "date", "card", "driver", "cuda", "version"):
+        assert name in row, name
+    assert row["commit"] and row["date"] and row["card"] and row["version"], row
+assert [r["commit"] for r in rows if r["change_ratio"]] == ["c000010"]
+CHECK
+  python tests/check_page.py "$TMP/h.html" >"$TMP/facts" 2>"$TMP/faults" || fail "$(cat "$TMP/faults")"
+  expect_json "$TMP/facts" "d['counts']['figure'] == 8 and 'changes' in d['ids']"
+  must 1 attn history "$TMP/runs" --allow-edited --bisect
+  expect_out 'git bisect start c0000' '--modes hot --shape B1.H2.Hkv2.Sq65.Skv65.D64.f16.full --variants cpu_flash'
+}
+
+@test "history narrows what it reads: dates, cases, variants, commits" {
+  python tests/history_runs.py "$BASE" "$TMP/runs" 8 1
+  must 0 attn history "$TMP/runs" --allow-edited --since 2026-01-05 --filter causal --variants cpu_ref
+  expect_out 'no series is slower' '2 series of 1 case in 4 runs, 2026-01-05 to 2026-01-08'
+  printf '%s\n' c000005 c000001 c000003 >"$TMP/commits"
+  must 0 attn history "$TMP/runs" --allow-edited --commits "$TMP/commits" --csv "$TMP/h.csv" --variants cpu_ref --filter causal
+  expect_err 'left out: 5 runs'
+  [ "$(grep -o ',hot,.*' "$TMP/h.csv" | cut -d, -f5 | paste -sd' ')" = "c000005 c000001 c000003" ] || fail "$(cat "$TMP/h.csv")"
+  expect_refusal 2 'give a date' -- history "$TMP/runs" --since yesterday
+  mkdir "$TMP/empty"
+  expect_refusal 7 'holds no run' -- history "$TMP/empty"
+  expect_refusal 7 'cannot be opened' -- history "$TMP/nowhere"
+}
+
+@test "a table of history goes into pandas, DuckDB and polars" {
+  python tests/history_runs.py "$BASE" "$TMP/runs" 8
+  attn history "$TMP/runs" --allow-edited --csv "$TMP/history.csv" --quiet
+  tried=0
+  for module in pandas duckdb polars; do
+    sed -n "/^\`\`\`python\$/,/^\`\`\`\$/{/^\`\`\`/d;p;}" results/history.md | awk -v module="$module" '
+      $1 == "import" { is = $2 == module } is' >"$TMP/recipe_$module.py"
+    grep -q history.csv "$TMP/recipe_$module.py" || fail "results/history.md has no recipe for $module"
+    python -c "import $module" 2>/dev/null || continue
+    (cd "$TMP" && python "recipe_$module.py" >"$module.out") || fail "$module"
+    grep -q cpu_flash "$TMP/$module.out" || fail "$module: $(cat "$TMP/$module.out")"
+    tried=$((tried + 1))
+  done
+  [ "$tried" -gt 0 ] || skip "none of pandas, duckdb and polars is installed; their recipes are in results/history.md"
+}
+
+# A repository whose program is a script that ends with its commit's number of microseconds.
+fake_repository() {
+  export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
+  git init -q "$TMP/clone"
+  cat >"$TMP/clone/program" <<'PROGRAM'
+#!/usr/bin/env bash
+# attnbench ab --base PROGRAM --candidate PROGRAM
+base=$(tail -n 1 "$3") now=$(tail -n 1 "$5")
+[ "$now" != '#noisy' ] || exit 5
+[ "$now" = "$base" ] || exit 1
+exit 0
+PROGRAM
+  printf 'attnbench: program speed\n\t! grep -q broken speed\n\tcat program speed >attnbench && chmod +x attnbench\n' >"$TMP/clone/Makefile"
+  echo attnbench >"$TMP/clone/.gitignore"
+  local speed
+  for speed in '#100' '#100 ' '#100  ' '#broken' '#noisy' '#110' '#110 ' '#110  '; do
+    echo "$speed" >"$TMP/clone/speed"
+    sed -i 's/ *$//' "$TMP/clone/speed"
+    echo "$speed" >"$TMP/clone/note-${#speed}"
+    git -C "$TMP/clone" add -A
+    git -C "$TMP/clone" commit -q --allow-empty -m "$speed"
+  done
+}
+
+@test "bisect.sh tells good from slow, and skips what does not build or is too noisy" {
+  command -v git >/dev/null || skip "no git"
+  fake_repository
+  step=$(cat scripts/bisect.sh)
+  cd "$TMP/clone"
+  code_of() {
+    git checkout -q "HEAD~$1"
+    run bash -c "$step" bisect.sh --good "$good" --modes hot
+    git checkout -q -
+    [ "$status" = "$2" ] || fail "HEAD~$1: $status, not $2: $output"
+  }
+  good=$(git rev-parse HEAD~7)
+  code_of 0 1
+  code_of 3 125
+  code_of 4 125
+  code_of 5 0
+  git bisect start HEAD "$good" >/dev/null 2>&1
+  run git bisect run bash -c "$step" bisect.sh --good "$good" --modes hot
+  [[ $output == *'only skipped commits left'* || $output == *'first bad commit'* ]] || fail "$output"
+  git bisect visualize --oneline 2>/dev/null | grep -q '#110' || fail "the slow commit is not among those left"
+}

@@ -1,0 +1,150 @@
+/* The rates of cli/gate/change.h: false alarms of series in which nothing changes, and steps that are found. */
+#include <math.h>
+#include <stdio.h>
+
+#include "cli/base/random.h"
+#include "cli/gate/change.h"
+#include "tests/unit.h"
+#include "tests/unit_near.h"
+
+enum { SERIES = 60, POINTS_MAX = 2000 };
+
+static uint64_t random_state;
+
+static double uniform(void) { return ((double)(random_next(&random_state) >> 11) + 0.5) * 0x1p-53; }
+static double normal(void) { return sqrt(-2 * log(uniform())) * cos(6.283185307179586 * uniform()); }
+
+/* Noise of a standard deviation; one run in `every` is disturbed, up to 10 % slower (0: none). */
+static double noise(double deviation, unsigned every) {
+  const double value = deviation * normal();
+  return every > 0 && uniform() * every < 1 ? value + 0.02 + 0.08 * uniform() : value;
+}
+
+static struct change_points find(const double *value, size_t count) {
+  struct change_points found;
+  assert_int_equal(change_find(value, count, &found).code, STATUS_OK);
+  return found;
+}
+
+static unsigned false_alarms(size_t points, double deviation, unsigned every) {
+  static double value[POINTS_MAX];
+  unsigned alarms = 0;
+  random_state = points * 1000 + every;
+  for (unsigned i = 0; i < SERIES; ++i) {
+    for (size_t j = 0; j < points; ++j) value[j] = 5 + noise(deviation, every);
+    const struct change_points found = find(value, points);
+    alarms += found.count > 0 || found.is_drift;
+  }
+  return alarms;
+}
+
+TEST(quiet_series_raise_no_more_false_alarms_than_stated) {
+  static const struct {
+    size_t points;
+    double deviation;
+    unsigned every;
+  } rows[] = {{1000, 0.01, 0}, {1000, 0.05, 0}, {1000, 0.01, 20}, {100, 0.02, 0}, {100, 0.02, 10}, {12, 0.02, 0}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    const unsigned alarms = false_alarms(rows[i].points, rows[i].deviation, rows[i].every);
+    if (getenv("ATTN_SHOW_RATES") != NULL) print_message("%zu points: %u of %d\n", rows[i].points, alarms, SERIES);
+    /* Twice what is stated of one series: chance within one in a thousand. */
+    assert_true(alarms <= 4 + 2 * CHANGE_FALSE_ALARMS * SERIES / 2);
+  }
+}
+
+/* How often a step in the middle of 500 runs is found, as the only one, with its place and its size. */
+static void count_found(double step, double deviation, unsigned every, unsigned *found_of, unsigned *placed,
+                        unsigned *sized) {
+  static double value[POINTS_MAX];
+  *found_of = *placed = *sized = 0;
+  random_state = (uint64_t)(step * 1e6);
+  for (unsigned i = 0; i < SERIES; ++i) {
+    for (size_t j = 0; j < 500; ++j) value[j] = noise(deviation, every) + (j >= 300 ? step : 0);
+    const struct change_points found = find(value, 500);
+    if (found.count != 1) continue;
+    ++*found_of;
+    *placed += found.item[0].earliest <= 300 && found.item[0].latest >= 300;
+    *sized += found.item[0].low <= step && found.item[0].high >= step;
+  }
+}
+
+TEST(steps_are_found_with_their_place_and_size) {
+  static const struct {
+    double step, deviation;
+    unsigned every;
+  } rows[] = {{0.01, 0.005, 0}, {0.01, 0.01, 0},  {0.02, 0.01, 20},
+              {0.03, 0.01, 0},  {0.05, 0.01, 20}, {-0.02, 0.01, 0}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    unsigned found, placed, sized;
+    count_found(rows[i].step, rows[i].deviation, rows[i].every, &found, &placed, &sized);
+    if (getenv("ATTN_SHOW_RATES") != NULL)
+      print_message("%g of %g: found %u, placed %u, sized %u of %d\n", rows[i].step, rows[i].deviation, found, placed,
+                    sized, SERIES);
+    assert_true(found >= SERIES * 9 / 10);
+    assert_true(placed >= found * 85 / 100);
+    assert_true(sized >= found * 80 / 100);
+  }
+}
+
+/* The last runs alone have the step. */
+TEST(a_step_of_three_percent_is_found_after_a_few_runs) {
+  static double value[POINTS_MAX];
+  unsigned found_of = 0;
+  random_state = 7;
+  for (unsigned i = 0; i < SERIES; ++i) {
+    for (size_t j = 0; j < 200; ++j) value[j] = noise(0.005, 0) + (j >= 195 ? 0.03 : 0);
+    const struct change_points found = find(value, 200);
+    found_of += found.count == 1 && found.item[0].at == 195;
+  }
+  if (getenv("ATTN_SHOW_RATES") != NULL) print_message("of the last five: %u of %d\n", found_of, SERIES);
+  assert_true(found_of >= SERIES * 9 / 10);
+}
+
+TEST(disturbed_runs_are_no_change) {
+  static double value[POINTS_MAX];
+  random_state = 3;
+  for (size_t i = 0; i < 200; ++i) value[i] = noise(0.005, 0);
+  for (size_t i = 100; i < 103; ++i) value[i] += 0.2;
+  assert_int_equal(find(value, 200).count, 0);
+}
+
+TEST(a_slow_drift_is_no_step) {
+  static double value[POINTS_MAX];
+  random_state = 5;
+  for (size_t i = 0; i < 500; ++i) value[i] = noise(0.005, 0) + 0.08 * (double)i / 499;
+  const struct change_points found = find(value, 500);
+  assert_int_equal(found.count, 0);
+  assert_true(found.is_drift);
+  assert_near(found.drift, 0.08, 0.005);
+}
+
+TEST(a_reverted_step_is_two_changes) {
+  static double value[POINTS_MAX];
+  random_state = 11;
+  for (size_t i = 0; i < 500; ++i) value[i] = noise(0.005, 20) + (i >= 200 && i < 230 ? 0.03 : 0);
+  const struct change_points found = find(value, 500);
+  assert_int_equal(found.count, 2);
+  assert_near((double)found.item[0].at, 200, 2);
+  assert_near((double)found.item[1].at, 230, 2);
+  assert_near(found.item[1].after, found.item[0].before, 0.002);
+}
+
+TEST(values_without_noise_and_short_series_are_taken) {
+  double value[40] = {0};
+  assert_int_equal(find(value, 40).count, 0);
+  for (size_t i = 20; i < 40; ++i) value[i] = 0.04;
+  const struct change_points found = find(value, 40);
+  assert_int_equal(found.count, 1);
+  assert_int_equal(found.item[0].at, 20);
+  assert_int_equal(found.item[0].earliest, 20);
+  assert_int_equal(found.item[0].latest, 20);
+  for (size_t count = 0; count < 6; ++count) assert_int_equal(find(value, count).count, 0);
+}
+
+/* Smaller than anybody wants to know. */
+TEST(a_step_below_the_least_is_none) {
+  static double value[POINTS_MAX];
+  random_state = 13;
+  for (size_t i = 0; i < 1000; ++i) value[i] = noise(0.002, 0) + (i >= 500 ? 0.003 : 0);
+  assert_int_equal(find(value, 1000).count, 0);
+}
