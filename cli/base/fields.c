@@ -237,11 +237,10 @@ static struct status read_name(const struct source *s) {
 }
 
 static struct status unknown_name(const struct source *s, const cJSON *item) {
-  char shown[JSON_VALUE_TEXT_MAX], names[NAMES_TEXT_MAX] = "";
-  json_quote(item->valuestring, shown);
+  char names[NAMES_TEXT_MAX] = "";
   for (uint32_t i = 0; s->field->name(i) != NULL; ++i)
     text_append(names, sizeof names, "%s%s", i > 0 ? ", " : "", s->field->name(i));
-  return json_error(s->doc, item, false, "is %s, but must be one of: %s", shown, names);
+  return json_error(s->doc, item, false, "is %s, but must be one of: %s", json_quote(item->valuestring).text, names);
 }
 
 /* Which of the field's names the item is; fails when it is none of them. */
@@ -306,10 +305,10 @@ static struct status read_setx3(const struct source *s) {
   for (const cJSON *element = s->item->child; element != NULL; element = element->next, ++out) {
     if (cJSON_IsString(element) && fields_set_parse(element->valuestring, s->field->name, out)) continue;
     if (read_set_number(element, s->field, out)) continue;
-    char shown[JSON_VALUE_TEXT_MAX], names[FIELDS_SET_TEXT_MAX];
-    json_describe(element, shown);
+    char names[FIELDS_SET_TEXT_MAX];
     fields_set_text(~0u, s->field->name, names);
-    return json_error(s->doc, element, false, "is %s; give a product of %s, or \"-\"", shown, names);
+    return json_error(s->doc, element, false, "is %s; give a product of %s, or \"-\"", json_describe(element).text,
+                      names);
   }
   return status_ok();
 }

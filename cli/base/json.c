@@ -46,18 +46,19 @@ static void append_quoted(char *out, size_t size, const char *string) {
   text_append(out, size, *at != '\0' ? "...\"" : "\"");
 }
 
-void json_quote(const char *string, char out[JSON_VALUE_TEXT_MAX]) {
-  out[0] = '\0';
-  append_quoted(out, JSON_VALUE_TEXT_MAX, string);
+struct json_shown json_quote(const char *string) {
+  struct json_shown out = {""};
+  append_quoted(out.text, sizeof out.text, string);
+  return out;
 }
 
-void json_describe(const cJSON *item, char out[JSON_VALUE_TEXT_MAX]) {
-  if (cJSON_IsString(item)) {
-    json_quote(item->valuestring, out);
-  } else if (cJSON_IsNumber(item)) {
-    json_format_number(item->valuedouble, out);
+struct json_shown json_describe(const cJSON *item) {
+  struct json_shown out;
+  if (cJSON_IsString(item)) return json_quote(item->valuestring);
+  if (cJSON_IsNumber(item)) {
+    json_format_number(item->valuedouble, out.text);
   } else {
-    snprintf(out, JSON_VALUE_TEXT_MAX, "%s",
+    snprintf(out.text, sizeof out.text, "%s",
              !item                  ? "missing"
              : cJSON_IsObject(item) ? "an object"
              : cJSON_IsArray(item)  ? item->child != NULL ? "an array" : "an empty array"
@@ -65,6 +66,7 @@ void json_describe(const cJSON *item, char out[JSON_VALUE_TEXT_MAX]) {
              : cJSON_IsFalse(item)  ? "false"
                                     : "null");
   }
+  return out;
 }
 
 /* ---- places -------------------------------------------------------------------------------------------------- */
@@ -135,13 +137,12 @@ struct status json_error(const struct json_doc *doc, const cJSON *item, bool at_
 }
 
 struct status json_refuse(const struct json_doc *doc, const cJSON *item, const char *format, ...) {
-  char shown[JSON_VALUE_TEXT_MAX], message[STATUS_TEXT_MAX];
+  char message[STATUS_TEXT_MAX];
   va_list args;
   va_start(args, format);
   vsnprintf(message, sizeof message, format, args);
   va_end(args);
-  json_describe(item, shown);
-  return json_error(doc, item, false, "is %s; %s", shown, message);
+  return json_error(doc, item, false, "is %s; %s", json_describe(item).text, message);
 }
 
 /* ---- reading ------------------------------------------------------------------------------------------------- */
@@ -413,11 +414,10 @@ struct status json_whole(const struct json_doc *doc, const cJSON *item, uint64_t
       return status_ok();
     }
   }
-  char shown[JSON_VALUE_TEXT_MAX];
-  json_describe(item, shown);
-  if (min == max) return json_error(doc, item, false, "is %s%s; the only value is %" PRIu64, shown, kind, min);
-  return json_error(doc, item, false, "is %s%s; give a whole number from %" PRIu64 " to %" PRIu64, shown, kind, min,
-                    max);
+  const struct json_shown shown = json_describe(item);
+  if (min == max) return json_error(doc, item, false, "is %s%s; the only value is %" PRIu64, shown.text, kind, min);
+  return json_error(doc, item, false, "is %s%s; give a whole number from %" PRIu64 " to %" PRIu64, shown.text, kind,
+                    min, max);
 }
 
 /* ---- writing ------------------------------------------------------------------------------------------------- */

@@ -58,12 +58,14 @@ struct status json_refuse(const struct json_doc *, const cJSON *item, const char
 /* The line that `item` begins on, from 1; for messages that name a second place. */
 size_t json_line(const struct json_doc *, const cJSON *item);
 
-enum { JSON_VALUE_TEXT_MAX = 64 };
-/* Writes a text of any origin as messages show it: in quotes, with escapes for characters that would control a
- * terminal, cut when long. */
-void json_quote(const char *text, char out[JSON_VALUE_TEXT_MAX]);
-/* Writes a value as messages name it: 72, "f17", true, an array, an empty array. */
-void json_describe(const cJSON *item, char out[JSON_VALUE_TEXT_MAX]);
+/* A value as messages show it, to stand among their arguments: json_quote(text).text. */
+struct json_shown {
+  char text[64];
+};
+/* A text of any origin, in quotes, with escapes for characters that would control a terminal, cut when long. */
+struct json_shown json_quote(const char *text);
+/* 72, "f17", true, an array, an empty array. */
+struct json_shown json_describe(const cJSON *item);
 
 /* A child by exact name; NULL when absent. */
 const cJSON *json_get(const cJSON *object, const char *key);

@@ -104,14 +104,13 @@ static const char *option_at(const cJSON *words, int index) {
 }
 
 static struct status check_words(const char *path, const cJSON *there, const cJSON *here) {
-  char was[JSON_VALUE_TEXT_MAX], is[JSON_VALUE_TEXT_MAX], what[256];
+  char what[256];
   const int there_count = cJSON_GetArraySize(there), here_count = cJSON_GetArraySize(here);
   for (int i = 0; i < there_count || i < here_count; ++i) {
     if (strcmp(word_at(there, i), word_at(here, i)) == 0) continue;
-    json_quote(word_at(there, i), was);
-    json_quote(word_at(here, i), is);
     snprintf(what, sizeof what, "at %s their command says %s where this one says %s",
-             option_at(i < here_count ? here : there, i), was, is);
+             option_at(i < here_count ? here : there, i), json_quote(word_at(there, i)).text,
+             json_quote(word_at(here, i)).text);
     return differs(path, what);
   }
   return status_ok();

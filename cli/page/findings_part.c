@@ -55,11 +55,9 @@ static void put_finding(const struct page *page, FILE *file, size_t source, cons
   const enum finding_id id = (enum finding_id)fold->kind;
   const size_t series = series_of(page, source, fold->variant);
   const char *severity = finding_severity_name((enum finding_severity)fold->severity);
-  char name[PAGE_NAME_MAX];
-  rows_series_text(page, series, name);
   fprintf(file, "<li id=\"finding-%s-%zu\" class=\"finding %s\"><h3><span class=\"severity\">%s</span> ",
           finding_name(id), series, severity, severity);
-  html_element(file, "code", name);
+  html_element(file, "code", rows_series_text(page, series).text);
   markup_put(file, html_prose, ": %s</h3>\n<p>%s</p>", finding_name(id), fold->finding->measured);
   if (fold->finding->advice[0] != '\0')
     markup_put(file, html_prose, "<p class=\"advice\">%s</p>", fold->finding->advice);

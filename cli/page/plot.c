@@ -12,17 +12,15 @@ enum { TEXT_MAX = 512 };
 /* ---- figures --------------------------------------------------------------------------------------------------- */
 
 static void put_legend(const struct page *page, FILE *file) {
-  char name[PAGE_NAME_MAX];
   fputs("<ul class=\"legend\">", file);
   for (size_t i = 0; i < page->series_count; ++i) {
     const struct page_series *series = &page->series[i];
-    rows_series_text(page, i, name);
     fprintf(file, "<li class=\"c%zu%s\" data-series=\"%zu\"><svg width=\"26\" height=\"12\" aria-hidden=\"true\">",
             series->number % PAGE_COLOURS, series->is_reference ? " ref" : "", i);
     fputs("<path class=\"line\" d=\"M1 6H25\"/>", file);
     plot_marker(file, series, 13, 6);
     fputs("</svg> ", file);
-    html_element(file, "span", name);
+    html_element(file, "span", rows_series_text(page, i).text);
     fputs(series->is_reference ? " <small>reference</small></li>" : "</li>", file);
   }
   fputs("</ul>\n", file);
@@ -42,9 +40,7 @@ void plot_data_open(FILE *file, const char *header) {
 }
 
 void plot_data_row(const struct page *page, FILE *file, const struct merge_row *row) {
-  char name[PAGE_NAME_MAX];
-  rows_series_text(page, row->series, name);
-  html_csv_text(file, name);
+  html_csv_text(file, rows_series_text(page, row->series).text);
   fputc(',', file);
   html_csv_text(file, row->row->record->attn_case.key);
 }
@@ -161,7 +157,7 @@ void plot_marker(FILE *file, const struct page_series *series, double x, double 
 void plot_point(const struct plot *plot, const struct merge_row *row, double x, double y, double low, double high,
                 const char *format, ...) {
   const double at = axis_at(&plot->x, x);
-  char text[TEXT_MAX], name[PAGE_NAME_MAX];
+  char text[TEXT_MAX];
   va_list list;
   if (!isfinite(x) || !isfinite(y)) return;
   /* The table has the same links for a keyboard. */
@@ -173,8 +169,8 @@ void plot_point(const struct plot *plot, const struct merge_row *row, double x, 
   }
   fprintf(plot->file, "<path class=\"mark\" d=\"M%.1f %.1f%s\"><title>", at, axis_at(&plot->y, y),
           shape_of(&plot->page->series[row->series]));
-  rows_series_text(plot->page, row->series, name);
-  snprintf(text, sizeof text, "%s at %s: ", name, row->row->record->attn_case.key);
+  snprintf(text, sizeof text, "%s at %s: ", rows_series_text(plot->page, row->series).text,
+           row->row->record->attn_case.key);
   va_start(list, format);
   text_append_list(text, sizeof text, format, list);
   va_end(list);

@@ -6,13 +6,15 @@
 
 /* ---- what the parts ask ---------------------------------------------------------------------------------------- */
 
-void rows_series_text(const struct page *page, size_t index, char out[PAGE_NAME_MAX]) {
+struct page_name rows_series_text(const struct page *page, size_t index) {
+  struct page_name out;
   const struct page_series *series = &page->series[index];
   if (page->source_count > 1) {
-    snprintf(out, PAGE_NAME_MAX, "%s (%zu)", series->variant, series->source + 1);
+    snprintf(out.text, sizeof out.text, "%s (%zu)", series->variant, series->source + 1);
   } else {
-    snprintf(out, PAGE_NAME_MAX, "%s", series->variant);
+    snprintf(out.text, sizeof out.text, "%s", series->variant);
   }
+  return out;
 }
 
 bool rows_is_fastest(const struct merge_row *row) { return row->best_ratio <= 1 && !row->row->is_twin; }

@@ -28,7 +28,10 @@ struct status rows_gather(const struct merge *, const struct compare *, struct p
 void rows_free(struct page *);
 
 /* "wgmma", or "wgmma (2)" on a page of several sources. */
-void rows_series_text(const struct page *, size_t series, char out[PAGE_NAME_MAX]);
+struct page_name {
+  char text[PAGE_NAME_MAX];
+};
+struct page_name rows_series_text(const struct page *, size_t series);
 /* Whether no row of the same case and device has a shorter hot time. */
 bool rows_is_fastest(const struct merge_row *);
 /* The times of a mode; NULL when it was not timed. */

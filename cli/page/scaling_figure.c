@@ -108,7 +108,7 @@ static void put_x_labels(const struct plot *plot, const struct merge_row *const 
 static void put_drawing(const struct page *page, FILE *file, const struct merge_row *const *rows, size_t count) {
   const struct attn_problem *shape = &rows[0]->row->record->attn_case.shape;
   struct axis_range x = axis_range_none(), y = axis_range_none();
-  char title[TEXT_MAX], name[PAGE_NAME_MAX], traits[AXIS_TRAITS_MAX];
+  char title[TEXT_MAX], traits[AXIS_TRAITS_MAX];
   for (size_t i = 0; i < count; ++i) {
     axis_range_add(&x, pairs_of(rows[i]));
     axis_range_add(&y, ratio_of(rows[i]));
@@ -119,9 +119,9 @@ static void put_drawing(const struct page *page, FILE *file, const struct merge_
                             .about = scaling_verdict_help(scaling_at(rows[count - 1])->verdict),
                             .x = axis_log(x.least, x.most, PLOT_LEFT, PLOT_RIGHT),
                             .y = axis_linear(y.most, PLOT_BOTTOM, PLOT_TOP)};
-  rows_series_text(page, rows[0]->series, name);
   axes_traits(shape, traits);
-  snprintf(title, sizeof title, "%s, S %u, D %u, %s", name, (unsigned)shape->Sq, (unsigned)shape->D, traits);
+  snprintf(title, sizeof title, "%s, S %u, D %u, %s", rows_series_text(page, rows[0]->series).text,
+           (unsigned)shape->Sq, (unsigned)shape->D, traits);
   plot_open(&plot, title, "Time over B*H");
   plot_y_ticks(&plot, "times the baseline");
   put_x_labels(&plot, rows, count);

@@ -25,23 +25,14 @@ __attribute__((format(printf, 2, 3))) static bool refuse(struct spec_reader *rea
   return false;
 }
 
-/* json_quote as a value, to stand among a message's arguments. */
-struct shown {
-  char text[JSON_VALUE_TEXT_MAX];
-};
-static struct shown show(const char *text) {
-  struct shown shown;
-  json_quote(text, shown.text);
-  return shown;
-}
-
 static bool unknown_variant(struct spec_reader *reader, const char *name) {
   const char *names[SWEEP_VARIANTS_MAX + 1] = {NULL};
   for (size_t i = 0; i < variant_count() && i < SWEEP_VARIANTS_MAX; ++i) names[i] = variant_at(i)->name;
   const char *nearest = json_nearest(name, names);
   if (!nearest)
-    return refuse(reader, "has %s, which is not a variant; `attnbench list` shows the variants", show(name).text);
-  return refuse(reader, "has %s, which is not a variant; did you mean \"%s\"?", show(name).text, nearest);
+    return refuse(reader, "has %s, which is not a variant; `attnbench list` shows the variants",
+                  json_quote(name).text);
+  return refuse(reader, "has %s, which is not a variant; did you mean \"%s\"?", json_quote(name).text, nearest);
 }
 
 static bool unknown_tunable(struct spec_reader *reader, const char *key) {
@@ -49,12 +40,12 @@ static bool unknown_tunable(struct spec_reader *reader, const char *key) {
   const char *names[ATTN_TUNABLES_MAX + 1] = {NULL};
   const size_t count = variant_tunable_count(variant);
   if (count == 0)
-    return refuse(reader, "has %s, but %s has no tunables; write \"%s\" alone", show(reader->text).text,
+    return refuse(reader, "has %s, but %s has no tunables; write \"%s\" alone", json_quote(reader->text).text,
                   variant->name, variant->name);
   for (size_t i = 0; i < count; ++i) names[i] = variant->tunables[i].name;
   const char *nearest = json_nearest(key, names);
-  return refuse(reader, "has %s, but %s has no tunable %s; did you mean \"%s\"?", show(reader->text).text,
-                variant->name, show(key).text, nearest ? nearest : names[0]);
+  return refuse(reader, "has %s, but %s has no tunable %s; did you mean \"%s\"?", json_quote(reader->text).text,
+                variant->name, json_quote(key).text, nearest ? nearest : names[0]);
 }
 
 /* A plain decimal integer: no space, no plus sign, no leading zero. */
@@ -74,16 +65,17 @@ static bool read_setting(struct spec_reader *reader, char *setting) {
   size_t index = 0;
   int64_t value = 0;
   if (!equals)
-    return refuse(reader, "has %s; write a tunable as key=value after \"%s:\"", show(reader->text).text,
+    return refuse(reader, "has %s; write a tunable as key=value after \"%s:\"", json_quote(reader->text).text,
                   reader->out->variant->name);
   *equals = '\0';
   while (index < count && strcmp(tunables[index].name, setting) != 0) ++index;
   if (index == count) return unknown_tunable(reader, setting);
   if (reader->given[index])
-    return refuse(reader, "has %s, which sets %s twice; remove one of the two", show(reader->text).text, setting);
+    return refuse(reader, "has %s, which sets %s twice; remove one of the two", json_quote(reader->text).text,
+                  setting);
   if (!parse_integer(equals + 1, &value) || value < tunables[index].min || value > tunables[index].max)
     return refuse(reader, "has %s, whose %s must be a whole number from %" PRId32 " to %" PRId32 "; change it",
-                  show(reader->text).text, setting, tunables[index].min, tunables[index].max);
+                  json_quote(reader->text).text, setting, tunables[index].min, tunables[index].max);
   reader->given[index] = true;
   reader->out->tuning.value[index] = (int32_t)value;
   return true;
@@ -109,7 +101,7 @@ bool variant_spec_read(const char *text, struct variant_spec *out, char problem[
   char copy[VARIANT_SPEC_MAX];
   memset(out, 0, sizeof *out);
   if (strlen(text) >= sizeof copy)
-    return refuse(&reader, "has %s, which is longer than %d bytes; shorten it", show(text).text,
+    return refuse(&reader, "has %s, which is longer than %d bytes; shorten it", json_quote(text).text,
                   VARIANT_SPEC_MAX - 1);
   memcpy(copy, text, strlen(text) + 1);
   char *rest = strchr(copy, ':');

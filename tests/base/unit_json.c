@@ -72,21 +72,17 @@ TEST(values_are_described_without_control_bytes) {
       {"null", "null"},
   };
   for (size_t i = 0; i < COUNT(rows); ++i) {
-    char shown[JSON_VALUE_TEXT_MAX];
     struct json_doc doc = parsed(rows[i].text);
-    json_describe(doc.root, shown);
-    assert_string_equal(shown, rows[i].expected);
+    assert_string_equal(json_describe(doc.root).text, rows[i].expected);
     json_free(&doc);
   }
 }
 
 TEST(long_text_is_quoted_in_part) {
-  char shown[JSON_VALUE_TEXT_MAX];
   char *plain = repeated("", 'a', 300, ""), *control = repeated("", '\x02', 300, "");
-  json_quote(plain, shown);
-  assert_string_equal(shown + strlen(shown) - 5, "a...\"");
-  json_quote(control, shown);
-  assert_string_equal(shown + strlen(shown) - 10, "\\u0002...\"");
+  const struct json_shown shown = json_quote(plain), escaped = json_quote(control);
+  assert_string_equal(shown.text + strlen(shown.text) - 5, "a...\"");
+  assert_string_equal(escaped.text + strlen(escaped.text) - 10, "\\u0002...\"");
   free(plain);
   free(control);
 }
