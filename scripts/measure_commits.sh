@@ -34,6 +34,7 @@ while [ $# -gt 0 ]; do
 done
 mkdir -p "$out/programs" "$out/runs"
 out=$(cd "$out" && pwd)
+[ -z "$sweep" ] || sweep=$(realpath -- "$sweep")
 
 # The chosen commits, oldest first.
 choose() {

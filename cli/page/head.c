@@ -9,6 +9,8 @@
 #include "cli/base/units.h"
 #include "cli/page/html.h"
 #include "cli/page/parts.h"
+#include "cli/record/failures.h"
+#include "cli/report/fastest.h"
 
 enum { LINE_MAX_BYTES = 8192 };
 
@@ -151,11 +153,26 @@ static void put_facts(const struct merge_source *source, FILE *file) {
   fputs("</dl>\n", file);
 }
 
+/* Who is the fastest, and what failed. Of a comparison the verdict says more. */
+static void put_answer(const struct report *report, FILE *file) {
+  char fastest[FASTEST_TEXT_MAX], failed[FAILURES_TEXT_MAX];
+  const struct status status = fastest_text(report, fastest);
+  failures_text(report->records, report->row_count, report->journal->run.cell_count, failed);
+  if (status_failed(&status)) fastest[0] = '\0';
+  if (fastest[0] == '\0' && failed[0] == '\0') return;
+  fprintf(file, "<p class=\"outcome %s\"><strong>", failed[0] == '\0' ? "passed" : "failed");
+  html_text(file, fastest);
+  fputs(fastest[0] != '\0' && failed[0] != '\0' ? "</strong><br><strong>" : "", file);
+  html_text(file, failed);
+  fputs("</strong></p>\n", file);
+}
+
 void head_write(const struct page *page, FILE *file) {
   for (size_t i = 0; i < page->source_count; ++i) {
     if (page->compare != NULL) fputs("<details class=\"source\"><summary>", file);
     if (page->source_count > 1) put_source_name(page, file, i);
     if (page->compare != NULL) fputs("</summary>\n", file);
+    if (page->compare == NULL) put_answer(page->source[i].report, file);
     put_facts(&page->source[i], file);
     if (page->compare != NULL) fputs("</details>\n", file);
   }

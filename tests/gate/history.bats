@@ -73,7 +73,12 @@ fake_repository() {
   git init -q "$TMP/clone"
   cat >"$TMP/clone/program" <<'PROGRAM'
 #!/usr/bin/env bash
-# attnbench ab --base PROGRAM --candidate PROGRAM
+# attnbench ab --base PROGRAM --candidate PROGRAM, attnbench history ..., or attnbench ... --json FILE
+case $1 in
+  ab) ;;
+  history) echo "$@" && exit 1 ;;
+  *) tail -n 1 "$0" >"${!#}" && exit 0 ;;
+esac
 base=$(tail -n 1 "$3") now=$(tail -n 1 "$5")
 [ "$now" != '#noisy' ] || exit 5
 [ "$now" = "$base" ] || exit 1
@@ -111,4 +116,17 @@ PROGRAM
   run git bisect run bash -c "$step" bisect.sh --good "$good" --modes hot
   [[ $output == *'only skipped commits left'* || $output == *'first bad commit'* ]] || fail "$output"
   git bisect visualize --oneline 2>/dev/null | grep -q '#110' || fail "the slow commit is not among those left"
+}
+
+@test "measure_commits.sh measures commits spread over the history, and leaves out what does not build" {
+  command -v git >/dev/null || skip "no git"
+  fake_repository
+  mkdir "$TMP/clone/scripts"
+  cp scripts/measure_commits.sh "$TMP/clone/scripts"
+  capture "$TMP/clone/scripts/measure_commits.sh" --out "$TMP/measured" --last 3 --of 5 --sweep "$BASE" -- --rounds 3 # commits 4, 6 and 8
+  expect_status 1
+  expect_out "history $TMP/measured/runs --commits $TMP/measured/commits --html $TMP/measured/history.html"
+  expect_err "$(git -C "$TMP/clone" rev-parse --short=12 HEAD~4) does not build"
+  [ "$(cat "$TMP/measured/commits")" = "$(git -C "$TMP/clone" rev-parse HEAD~4 HEAD~2 HEAD)" ] || fail "$(cat "$TMP/measured/commits")"
+  [ "$(cat "$TMP/measured/runs/"* | paste -sd' ')" = '#110 #110' ] || fail "$(ls "$TMP/measured/runs")"
 }

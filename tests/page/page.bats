@@ -22,6 +22,10 @@ json.dump(d, open(sys.argv[2], "w"))' "$1" "$2" "$3"
   page "$TMP/gpu.html"
   rows=$(json "$GPU" 'len(d["results"])')
   expect_json "$TMP/facts" "d['rows'] == $rows"
+  # It opens with the answer: that of the text report.
+  attn report "$GPU"
+  answer=$(tr '\n' ' ' <"$OUT" | grep -o 'fastest: [a-z_0-9]* in [0-9]* of [0-9]* cases')
+  expect_json "$TMP/facts" "'$answer' in d['texts']['strong']"
   for id in rows rate latency roofline cold findings; do expect_json "$TMP/facts" "'$id' in d['ids']"; done
   # A table of data for each figure, and every hot median of the report in the table.
   expect_json "$TMP/facts" "d['counts']['pre'] == d['texts']['summary'].count('Data of this figure as CSV') > 4"
