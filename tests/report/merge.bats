@@ -50,7 +50,7 @@ for r in d["results"]:
   must 0 attn report "$TMP/a.json" "$TMP/b.json"
   expect_no_err
   expect_out_matches "^source 1 +.*a.json: attnbench [0-9.]+ \(commit .*, 20.*Z\); sweep tiny; .* threads?; seed 1"
-  expect_out_matches "^source 2 +.*b.json: sdpa_baseline 2.9; sweep tiny"
+  expect_out_matches "^source 2 +.*b.json: sdpa_baseline 2.9 \(commit .*\); sweep tiny"
   awk '/^B1/ { key = $0; next } key == "" || !/^[ >!] / { next } { mark = substr($0, 1, 1); $0 = substr($0, 2) } { print key, $1, $2, $4, $7 mark }' "$OUT" >"$TMP/rows"
   diff "$TMP/rows" - <<'ROWS' || fail "rows"
 B1.H2.Hkv2.Sq65.Skv65.D64.f16.full cpu_flash 1 20.00 2.00 
