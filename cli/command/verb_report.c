@@ -36,7 +36,8 @@ static bool can_be_compared(const struct merge *merge) {
   return false;
 }
 
-/* Of two reports that can be compared the page says how they compare, too. */
+/* Of two reports that can be compared the page says how they compare, too. Of other ones a verdict would be a failure
+ * that nobody asked for. */
 static struct status write_page(const struct options *options, const struct merge *merge) {
   const struct journal_data *base = merge->source[0].report->journal, *now = merge->source[1].report->journal;
   struct compare_settings settings;
@@ -48,7 +49,7 @@ static struct status write_page(const struct options *options, const struct merg
     TRY(compare_build(base, now, &settings, &compare));
     compare.base_path = merge->source[0].path;
   }
-  OUTPUT_TRY(options->html, out, page_write_merge(merge, compares ? &compare : NULL, out));
+  OUTPUT_TRY(options->html, out, page_write_merge(merge, compares && compare.comparable ? &compare : NULL, out));
   return status_ok();
 }
 

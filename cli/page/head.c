@@ -162,7 +162,7 @@ static void put_answer(const struct report *report, FILE *file) {
   if (fastest[0] == '\0' && failed[0] == '\0') return;
   fprintf(file, "<p class=\"outcome %s\"><strong>", failed[0] == '\0' ? "passed" : "failed");
   html_text(file, fastest);
-  fputs(fastest[0] != '\0' && failed[0] != '\0' ? "</strong><br><strong>" : "", file);
+  fputs(fastest[0] != '\0' && failed[0] != '\0' ? "</strong>; <strong>" : "", file);
   html_text(file, failed);
   fputs("</strong></p>\n", file);
 }

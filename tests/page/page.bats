@@ -148,6 +148,11 @@ for r in d["results"]:
   page "$TMP/both.html"
   expect_json "$TMP/facts" "'exit code $judged' in d['texts']['strong']"
   expect_json "$TMP/facts" "d['rows'] == $(json "$BASE" '2 * len(d["results"])')"
+  edit "$BASE" "$TMP/seed.json" 'd["run"]["seed"] += 1'
+  must 6 attn compare "$BASE" "$TMP/seed.json"
+  must 0 attn report "$BASE" "$TMP/seed.json" --html "$TMP/unlike.html"
+  page "$TMP/unlike.html"
+  expect_json "$TMP/facts" "'verdict' not in d['ids'] and d['rows'] == $(json "$BASE" '2 * len(d["results"])')"
   attn report "$BASE" tests/data/released/0.1.0/times.json --across-devices --html "$TMP/unlike.html"
   page "$TMP/unlike.html"
   expect_json "$TMP/facts" "'verdict' not in d['ids'] and d['rows'] > 0"
