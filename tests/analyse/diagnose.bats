@@ -130,7 +130,7 @@ refuse() {
     {"variant": "v", "math": "fp32", "shape": {"B": 2, "H": 1, "S": 128, "D": 64}, "hot_us": 20},
     {"variant": "v", "math": "fp32", "shape": {"B": 1, "H": 1, "S": 256, "D": 64}, "hot_us": 30},
     {"variant": "v", "math": "fp32", "shape": {"B": 2, "H": 1, "S": 256, "D": 64}, "hot_us": 60}]}')
-  must 0 attn diagnose "$times"
+  COLUMNS=160 must 0 attn diagnose "$times"
   expect_out_matches 'B2.H1.Hkv1.Sq128.Skv128.D64.f16.full +1 -> 2 +2.000 .*10.00 -> 10.00'
   expect_out_matches 'B2.H1.Hkv1.Sq256.Skv256.D64.f16.full +1 -> 2 +2.000 .*30.00 -> 30.00'
 }

@@ -51,7 +51,7 @@ JSON
   expect_json "$OUT" 'd["variants"][0]["writes_lse"] is True'
   attn list --json cpu_flash
   expect_json "$OUT" 'd["variants"][0]["writes_lse"] is True'
-  attn list cpu_flash
+  COLUMNS=160 attn list cpu_flash
   grep -q 'also takes: .*lse' "$OUT" || fail "$(cat "$OUT")"
 }
 
