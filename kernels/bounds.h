@@ -26,10 +26,15 @@ struct reference_row {
   double top;           /* weight p_j of a key with the largest score; a sink's score counts as one */
   double rest;          /* sum_j p_j over the keys whose score is not the largest */
   double rest_square;   /* sum_j p_j^2 |v_j|^2 over these */
+  /* What `rest` and `rest_square` have of keys so near COMPARE_TOP_WEIGHT that rounding decides whether they count.
+   * Only the CPU's oracle fills them in. */
+  double doubt, doubt_square;
 };
 
 /* exp(score - largest) of a key whose score is the largest, but for the rounding of fp64. */
 #define COMPARE_TOP_WEIGHT (1 - 0x1p-30)
+/* What rounding of fp64 may move it, of scores up to a thousand. */
+#define COMPARE_TOP_DOUBT 0x1p-42
 
 struct compare_bound {
   double unit;         /* roundoff of this row, relative to its output: U of cli/measure/check.h */

@@ -156,6 +156,9 @@ static double oracle_sink(const struct oracle_job *job, uint32_t h) {
   return sink;
 }
 
+/* Whether rounding decides that a weight, not yet divided by the sum, is one of the largest. */
+static bool oracle_is_doubtful(double p) { return fabs(p - COMPARE_TOP_WEIGHT) <= COMPARE_TOP_DOUBT; }
+
 /* Products q.k of row r of a tile to exp(score - maximum) for the keys that it sees, and to zero for the others that
  * the tile sees; returns their sum and the sink's, NaN where one of them is. Fills in what is known of the row
  * without V. */
@@ -185,6 +188,7 @@ static double oracle_softmax(const struct oracle_job *job, struct oracle_tile *t
       p[j] = j >= seen.first && j < seen.end ? exp(softmax_scale * (p[j] - maximum)) : 0;
       sum += p[j];
       row->rest += p[j] < COMPARE_TOP_WEIGHT ? p[j] : 0;
+      row->doubt += oracle_is_doubtful(p[j]) ? p[j] : 0;
     }
   }
   row->top = has_key ? 1 : 0;
@@ -203,6 +207,7 @@ static void oracle_spread(const struct oracle_job *job, struct oracle_tile *tile
       const double p = tile->p[(uint64_t)r * job->keys + key + x];
       tile->row[r].spread_square += p * p * square;
       tile->row[r].rest_square += p < COMPARE_TOP_WEIGHT ? p * p * square : 0;
+      tile->row[r].doubt_square += oracle_is_doubtful(p) ? p * p * square : 0;
       if (key + x >= tile->seen[r].first && key + x < tile->seen[r].end) tile->row[r].value_square += square;
     }
   }
@@ -270,6 +275,8 @@ static void oracle_write_row(const struct oracle_job *job, const struct oracle_t
   out->rows[place].rest_square /= sum * sum;
   out->rows[place].top /= sum;
   out->rows[place].rest /= sum;
+  out->rows[place].doubt /= sum;
+  out->rows[place].doubt_square /= sum * sum;
 }
 
 /* Of the longest sequence; shorter ones leave tiles out. */

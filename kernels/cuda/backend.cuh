@@ -2,7 +2,8 @@
  *   backend.cu    opening, info, benches, binding, launching
  *   vendor.cu         variants that are a vendor's library
  *   image.cu          kernels in files
- *   oracle_check.cu   inputs, poison, redzones, fp64 reference, comparing
+ *   oracle_check.cu   inputs, poison, redzones, comparing
+ *   reference.cuh     the fp64 reference, and whether it is that of the CPU
  *   timer.cu          blocker, L2 flush, clock stamps, graphs, sampling
  *   timer_test.cu     the timer held against launches whose duration is known
  *   nvtx.cu           what profilers are told: NVTX ranges, start and stop */

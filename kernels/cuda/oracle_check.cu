@@ -7,6 +7,7 @@
 #include "kernels/cpu/oracle.h"
 #include "kernels/cpu/threads.h"
 #include "kernels/cuda/backend.cuh"
+#include "kernels/cuda/reference.cuh"
 
 namespace attn {
 
@@ -39,11 +40,6 @@ auto for_dtype(enum attn_dtype dtype, Of of) {
 #undef DTYPE
   }
   return decltype(of(dtype_constant<ATTN_F32>{})){};
-}
-
-template <enum attn_dtype kDtype>
-__device__ double load_double(const void *data, uint64_t index) {
-  return attn_dtype_value(kDtype, attn_dtype_load(kDtype, data, index));
 }
 
 /* ---- inputs and redzones ------------------------------------------------------------------------------------- */
@@ -123,210 +119,17 @@ struct status poison_outputs(struct cuda_bench *p) {
 
 /* ---- the fp64 reference -------------------------------------------------------------------------------------- */
 
-constexpr int kReferenceWarps = 4;
-constexpr int kReferenceColumns = 256; /* columns of O per block; 8 per lane */
-constexpr int kPerLane = kReferenceColumns / 32;
-
-__device__ double warp_max(double x) {
-  for (int offset = 16; offset > 0; offset /= 2) x = fmax(x, __shfl_xor_sync(~0u, x, offset));
-  return x;
-}
-
-__device__ double warp_sum(double x) {
-  for (int offset = 16; offset > 0; offset /= 2) x += __shfl_xor_sync(~0u, x, offset);
-  return x;
-}
-
-struct reference_args {
-  const void *q, *k, *v;
-  const float *sink; /* [Hq]; NULL: none */
-  struct attn_lists lists;
-  const float *q_scale, *k_scale, *v_scale; /* NULL: their elements are the values */
-  struct attn_view q_view, k_view, v_view;
-  double *o; /* [count][columns of V] */
-  struct reference_row *rows;
-  struct attn_problem shape;
-  struct pattern_sample sample;
-};
-
-/* One lane's part of a row: some of its columns, and what all its keys say of the row. Of keys whose score is the
- * largest so far, `top` counts the weights, and top_spread is their part of the spread. */
-struct row_state {
-  double out[kPerLane], largest, total, spread, values, most, top, top_spread;
-};
-
-/* The scale of a row of Q, K or V. */
-__device__ double scale_at(const reference_args &a, const float *scales, enum attn_role role,
-                           const struct attn_place &place) {
-  return scales != nullptr ? scales[attn_scale_row(&a.shape, role, &place)] : 1.0;
-}
-
-/* The first element of key j of K or V, whose rows are those of a head; `first` is that of key 0. */
-__device__ uint64_t key_at(const struct attn_view &view, const struct attn_key_rows &rows, uint64_t first,
-                           uint32_t j) {
-  const uint32_t page = rows.pages.page;
-  if (page == 0) return first + j * view.token_stride;
-  return attn_view_token(&view, attn_page_at(&rows.pages, rows.own, j / page), rows.h, j % page);
-}
-
-/* Adds `count` keys from `first` on, each with its lane's unnormalised weight p. */
-template <enum attn_dtype kDtype>
-__device__ void weigh_keys(const reference_args &a, const struct attn_key_rows &rows, uint64_t v_first,
-                           uint32_t column0, const struct attn_place &first, uint32_t count, double p,
-                           row_state *state) {
-  struct attn_place key = first;
-  const uint32_t j0 = first.token;
-  for (uint32_t t = 0; t < count; ++t) {
-    const double weight = __shfl_sync(~0u, p, static_cast<int>(t));
-    key.token = j0 + t;
-    const double scale = scale_at(a, a.v_scale, ATTN_V, key);
-    const bool is_top = weight >= COMPARE_TOP_WEIGHT;
-    state->top += is_top ? weight : 0.0;
-    const uint64_t row = key_at(a.v_view, rows, v_first, j0 + t);
-    for (int i = 0; i < kPerLane; ++i) {
-      const uint32_t d = column0 + threadIdx.x % 32 + 32 * i;
-      if (d >= a.v_view.columns) break;
-      const double value = load_double<kDtype>(a.v, row + d) * scale, term = weight * value;
-      state->values += value * value;
-      state->out[i] += term;
-      state->spread += term * term;
-      state->top_spread += is_top ? term * term : 0.0;
-    }
-  }
-}
-
-/* Adds at most 32 neighbouring keys, each with its lane's score; lanes behind the last key have none. */
-template <enum attn_dtype kKvDtype>
-__device__ void add_keys(const reference_args &a, const struct attn_key_rows &kv, uint64_t v_first, uint32_t column0,
-                         struct attn_place first, uint32_t count, double score, row_state *state) {
-  const bool is_key = threadIdx.x % 32 < count;
-  const double next = fmax(state->largest, warp_max(score)), shrink = exp(state->largest - next);
-  const double p = is_key ? exp(score - next) : 0.0;
-  if (is_key) state->most = fmax(state->most, fabs(score));
-  state->total = state->total * shrink + warp_sum(p);
-  state->largest = next;
-  state->spread *= shrink * shrink;
-  state->top = shrink < COMPARE_TOP_WEIGHT ? 0.0 : state->top * shrink;
-  state->top_spread = shrink < COMPARE_TOP_WEIGHT ? 0.0 : state->top_spread * shrink * shrink;
-  for (double &out : state->out) out *= shrink;
-  weigh_keys<kKvDtype>(a, kv, v_first, column0, first, count, p, state);
-}
-
-/* The score of one pair, capped where the problem says so. `scale`: of Q and K together. */
-template <enum attn_dtype kDtype, enum attn_dtype kKvDtype>
-__device__ double score_of(const reference_args &a, uint64_t q_first, uint64_t k_first, double scale) {
-  double dot = 0;
-  for (uint32_t d = 0; d < a.shape.D; ++d) {
-    dot += load_double<kDtype>(a.q, q_first + d) * load_double<kKvDtype>(a.k, k_first + d);
-  }
-  const double score = dot * scale / sqrt(static_cast<double>(a.shape.D)), cap = a.shape.softcap;
-  return cap > 0 ? cap * tanh(score / cap) : score;
-}
-
-template <enum attn_dtype kDtype>
-__device__ double size_of_q(const reference_args &a, uint64_t q_first, double scale) {
-  double squares = 0;
-  for (uint32_t d = threadIdx.x % 32; d < a.shape.D; d += 32) {
-    const double q = load_double<kDtype>(a.q, q_first + d);
-    squares += q * q;
-  }
-  return scale * sqrt(warp_sum(squares) / a.shape.D);
-}
-
-/* The definition, in fp64: one warp per query row, online softmax over 32 keys at a time, lanes own keys while
- * scoring and columns while accumulating. blockIdx.y picks a slab of 256 columns; each slab scores all keys again and
- * adds its part of the row's sums over columns, which arrive zeroed. */
-template <enum attn_dtype kDtype, enum attn_dtype kKvDtype>
-__global__ void reference_kernel(const reference_args a) {
-  const struct attn_problem &s = a.shape;
-  const uint64_t place = uint64_t{blockIdx.x} * kReferenceWarps + threadIdx.x / 32;
-  if (place >= a.sample.count) return; /* whole warps leave: no barrier below */
-  const uint64_t row = pattern_sample_row(&a.sample, place), q_first = attn_view_row(&a.q_view, row);
-  const struct attn_place at = attn_place_of(&s, ATTN_ROWS_QUERIES, row);
-  const struct attn_key_rows kv = attn_key_rows_of(&s, &at.sequence, attn_kv_head(&s, at.h));
-  const uint64_t kv_row = attn_key_row_at(&kv, 0);
-  const uint64_t k_first = attn_view_row(&a.k_view, kv_row), v_first = attn_view_row(&a.v_view, kv_row);
-  const uint32_t lane = threadIdx.x % 32, column0 = blockIdx.y * kReferenceColumns;
-  const struct attn_keys seen = attn_keys_of(&s, &at);
-  const struct attn_blocks blocks = attn_blocks_of(&a.lists, at.sequence.b, at.h, at.token);
-  const double q_scale = scale_at(a, a.q_scale, ATTN_Q, at);
-  struct attn_place key = {at.sequence, attn_kv_head(&s, at.h), 0, false};
-  row_state state = {};
-  state.largest = -INFINITY;
-  if (a.sink != nullptr) {
-    state.largest = a.sink[at.h];
-    state.most = fabs(state.largest);
-    state.total = 1;
-  }
-  bool is_empty = true;
-  for (uint32_t i = 0; i < blocks.count; ++i) {
-    const struct attn_keys keys = attn_blocks_keys(&blocks, i, seen);
-    is_empty = is_empty && keys.first == keys.end;
-    for (uint32_t j0 = keys.first; j0 < keys.end; j0 += 32) {
-      double score = -INFINITY;
-      key.token = j0 + lane;
-      if (key.token < keys.end)
-        score = score_of<kDtype, kKvDtype>(a, q_first, key_at(a.k_view, kv, k_first, key.token),
-                                           q_scale * scale_at(a, a.k_scale, ATTN_K, key));
-      key.token = j0;
-      add_keys<kKvDtype>(a, kv, v_first, column0, key, min(32u, keys.end - j0), score, &state);
-    }
-  }
-  for (int i = 0; i < kPerLane; ++i) {
-    const uint32_t d = column0 + lane + 32 * i;
-    if (d >= a.v_view.columns) break;
-    a.o[place * a.v_view.columns + d] = is_empty ? 0.0 : state.out[i] / state.total;
-  }
-  const double spread = warp_sum(state.spread), values = warp_sum(state.values);
-  const double rest_spread = warp_sum(fmax(state.spread - state.top_spread, 0.0));
-  const double most = warp_max(state.most), q_size = size_of_q<kDtype>(a, q_first, q_scale);
-  const double has_sink = a.sink != nullptr ? exp(a.sink[at.h] - state.largest) : 0.0;
-  if (lane != 0) return;
-  /* All but the sums over columns are the same from every slab. */
-  struct reference_row *const out = &a.rows[place];
-  out->largest = most;
-  out->lse = state.largest + log(state.total); /* -infinity without keys and sink */
-  out->q_size = q_size;
-  if (is_empty) return;
-  out->top = 1 / state.total;
-  out->rest = fmax(state.total - state.top - has_sink, 0.0) / state.total;
-  atomicAdd(&out->value_square, values);
-  atomicAdd(&out->spread_square, spread / (state.total * state.total));
-  atomicAdd(&out->rest_square, rest_spread / (state.total * state.total));
-}
-
-uint32_t columns_of(const struct attn_problem &problem) { return attn_columns(&problem, ATTN_O); }
-
 struct status compute_reference(struct cuda_bench *p, struct cuda_reference *r) {
   const struct attn_problem &s = p->base.shape;
-  const dim3 grid(static_cast<unsigned>((r->sample.count + kReferenceWarps - 1) / kReferenceWarps),
-                  (columns_of(s) + kReferenceColumns - 1) / kReferenceColumns);
-  struct attn_tensor q, k, v;
-  attn_tensor_of(&s, ATTN_Q, &q);
-  attn_tensor_of(&s, ATTN_K, &k);
-  attn_tensor_of(&s, ATTN_V, &v);
-  const reference_args args = {data_of(p, ATTN_Q),
-                               data_of(p, ATTN_K),
-                               data_of(p, ATTN_V),
-                               static_cast<const float *>(data_of(p, ATTN_SINK)),
-                               attn_lists_of(&s, static_cast<const int32_t *>(data_of(p, ATTN_BLOCK_COUNTS)),
-                                             static_cast<const int32_t *>(data_of(p, ATTN_BLOCK_INDICES))),
-                               static_cast<const float *>(data_of(p, ATTN_Q_SCALE)),
-                               static_cast<const float *>(data_of(p, ATTN_K_SCALE)),
-                               static_cast<const float *>(data_of(p, ATTN_V_SCALE)),
-                               q.view,
-                               k.view,
-                               v.view,
-                               r->o,
-                               r->rows,
-                               s,
-                               r->sample};
+  const void *data[ATTN_ROLE_COUNT];
+  for (unsigned role = 0; role < ATTN_ROLE_COUNT; ++role) data[role] = data_of(p, role);
+  const reference_args args = reference_args_of(s, data, r->o, r->rows, r->sample);
   CUDA_TRY(cudaMemsetAsync(r->rows, 0, r->sample.count * sizeof *r->rows, stream_of(p)));
-  const bool is_mixed = k.dtype != q.dtype; /* then K and V are e4m3 */
-  const auto kernel = for_dtype(q.dtype, [is_mixed](auto t) {
+  const bool is_mixed = attn_kv_dtype(&s) != s.dtype; /* then K and V are e4m3 */
+  const auto kernel = for_dtype(s.dtype, [is_mixed](auto t) {
     return is_mixed ? reference_kernel<t.value, ATTN_E4M3> : reference_kernel<t.value, t.value>;
   });
-  kernel<<<grid, 32 * kReferenceWarps, 0, stream_of(p)>>>(args);
+  kernel<<<reference_grid(args), 32 * kReferenceWarps, 0, stream_of(p)>>>(args);
   CUDA_TRY(cudaGetLastError());
   CUDA_TRY(cudaStreamSynchronize(stream_of(p)));
   return status_ok();
@@ -336,18 +139,12 @@ struct status compute_reference(struct cuda_bench *p, struct cuda_reference *r) 
 
 constexpr uint64_t kVerifyAllWork = uint64_t{1} << 20; /* rows * Skv * D up to which every row is verified */
 constexpr uint64_t kVerifyRows[2] = {PATTERN_VERIFIED_ROWS, PATTERN_KINDS + 3}; /* of random and of hard inputs */
-constexpr double kVerifyTolerance = 1e-11; /* of the row's norms; fp64 sums in another order stay far below */
 
 template <typename T>
 struct status fetch(struct cuda_bench *p, const T *from, size_t count, T *to) {
   CUDA_TRY(cudaMemcpyAsync(to, from, count * sizeof *to, cudaMemcpyDeviceToHost, stream_of(p)));
   CUDA_TRY(cudaStreamSynchronize(stream_of(p)));
   return status_ok();
-}
-
-/* Both NaN, the same infinity, or near each other. */
-bool agree(double a, double b, double tolerance) {
-  return (std::isnan(a) && std::isnan(b)) || a == b || fabs(a - b) <= tolerance;
 }
 
 /* A row that the CPU computes again, and what it found. */
@@ -371,24 +168,14 @@ struct status verify_row(const struct verify_job *job, struct verified_row *v) {
   struct reference_row facts;
   const uint64_t row = pattern_sample_row(job->sample, v->place);
   TRY(oracle_row(&s, &job->bench->inputs, row, o.data(), &facts));
-  double square = facts.spread_square;
-  for (const double x : o) square += x * x;
-  /* An error of a score, which is as large as the largest of them, is one of its weight. */
-  const double tolerance = kVerifyTolerance * (1 + facts.largest);
-  bool right = agree(facts.value_square, v->gpu_facts.value_square, kVerifyTolerance * facts.value_square) &&
-               agree(facts.spread_square, v->gpu_facts.spread_square, tolerance * facts.spread_square) &&
-               agree(facts.rest_square, v->gpu_facts.rest_square, tolerance * facts.spread_square) &&
-               agree(facts.top, v->gpu_facts.top, tolerance) && agree(facts.rest, v->gpu_facts.rest, tolerance) &&
-               agree(facts.largest, v->gpu_facts.largest, tolerance) &&
-               agree(facts.lse, v->gpu_facts.lse, tolerance) &&
-               agree(facts.q_size, v->gpu_facts.q_size, kVerifyTolerance * facts.q_size);
   for (size_t d = 0; d < o.size(); ++d) {
-    right = right && agree(o[d], v->gpu_o[d], tolerance * sqrt(square));
     if (!std::isnan(o[d])) v->difference = fmax(v->difference, fabs(v->gpu_o[d] - o[d]));
   }
-  if (right) return status_ok();
-  return status_make(STATUS_DEVICE, "the GPU's fp64 reference differs from the CPU oracle in row %llu of launch %u",
-                     static_cast<unsigned long long>(row), job->bench->inputs.launch);
+  const char *what = disagreement(o.data(), facts, v->gpu_o.data(), v->gpu_facts, columns_of(s));
+  if (what == nullptr) return status_ok();
+  return status_make(STATUS_DEVICE,
+                     "the GPU's fp64 reference differs from the CPU oracle in row %llu of launch %u, in its %s",
+                     static_cast<unsigned long long>(row), job->bench->inputs.launch, what);
 }
 
 void verify_task(void *context, uint64_t index, unsigned) {

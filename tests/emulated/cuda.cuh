@@ -56,8 +56,9 @@ static inline T __shfl_up_sync(unsigned, T x, uint32_t by) {
   const uint32_t lane = emulated::lane();
   return emulated::from_bits<T>(emulated::gather(emulated::as_bits(x))[lane >= by ? lane - by : lane]);
 }
-static inline uint32_t atomicAdd(uint32_t *sum, uint32_t x) {
-  const uint32_t before = *sum;
+template <typename T>
+static inline T atomicAdd(T *sum, T x) {
+  const T before = *sum;
   *sum += x;
   return before;
 }

@@ -54,6 +54,17 @@ emulate() {
   python -c "import sys; short, long = map(float, sys.argv[1:]); assert long <= 1.2 * short, (short, long)" "$(<"$TMP/1024")" "$(<"$TMP/8192")"
 }
 
+@test "the GPU's fp64 reference says what the CPU's oracle says of every row, where caps bring scores together too" {
+  local seed=$RANDOM
+  emulate emulated_reference --shape B=2,H=4/2,S=1x333,D=128,softcap=0.5 --shape B=2,H=4/2,S=129x257,D=64,softcap=0.5,lse \
+    --shape S=65,H=2,D=24,dtype=bf16,softcap=1,sink,layout=qkv,batch=3q65_q15_q33
+  [ "$OK" = 3 ] || fail "$OK cases are right"
+  echo "tests/data/random_sweep.py $seed 30"
+  python tests/data/random_sweep.py "$seed" 10 >"$TMP/s.json"
+  emulate emulated_reference --sweep "$TMP/s.json"
+  [ "$OK" = 10 ] || fail "$OK cases are right"
+}
+
 # mutant VARIANT NAME SED: the kernels for D of 64 of wgmma_VARIANT, so changed, must give a wrong result or end their worker.
 mutant() {
   local of=$1 tile=kernels/tiles/wgmma_$1_tile.cuh variant=kernels/variants/wgmma_$1.cu folder=$TMP/$2 build dtype
