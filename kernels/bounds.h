@@ -26,6 +26,7 @@ struct reference_row {
   double top;           /* weight p_j of a key with the largest score; a sink's score counts as one */
   double rest;          /* sum_j p_j over the keys whose score is not the largest */
   double rest_square;   /* sum_j p_j^2 |v_j|^2 over these */
+  double sink;          /* the sink's part of the sum; 0 without one */
   /* What `rest` and `rest_square` have of keys so near COMPARE_TOP_WEIGHT that rounding decides whether they count.
    * Only the CPU's oracle fills them in. */
   double doubt, doubt_square;
@@ -130,7 +131,7 @@ static inline ATTN_HD struct compare_bound compare_bound_of(const struct toleran
   /* An absolute error of a score is a relative error of its weight. */
   const double cap_error = p->softcap > 0 ? compare_tanh_error(p->dtype) * row->largest : 0;
   const double weight = is_e4m3 ? compare_e4m3_weight(t, p, row) : 0;
-  const double fp32 = t->relative + 0x1p-24 * steps + cap_error, unit = fp32 + weight * row->rest;
+  const double fp32 = t->relative + 0x1p-24 * steps + cap_error;
   const double lse_steps = 8 + 2 * sqrt((double)keys) + 2 * sqrt(depth) * (row->q_size + row->largest);
   /* Without a sink some weight is 1, and those below the smallest number of the type are nothing beside it. With one,
    * all weights may be that small, and each of them may be rounded to 0. */
@@ -141,6 +142,10 @@ static inline ATTN_HD struct compare_bound compare_bound_of(const struct toleran
   /* The sum over D behind a score is cut in the same way. */
   const struct compare_cuts score = compare_cuts_of(t, is_e4m3, depth);
   const double score_cut = score.mean * row->largest + score.spread * row->q_size;
+  /* What all scores of a row lose alike changes no weight against another, but all of them against the sink: by half
+   * of this, since the output counts twice. */
+  const double against_sink = is_e4m3 ? score_cut * row->sink / 2 : 0;
+  const double unit = fp32 + weight * row->rest + against_sink;
   const double error = (fp32 + cut.spread) * spread + weight * sqrt(row->rest_square) + beside_sink + flushed;
   /* Their products with V may be below the smallest normal fp32 number, where sums may flush each of them to 0. */
   const double absolute = t->absolute + (p->sink ? 0x1p-126 * sqrt((double)keys) : 0);

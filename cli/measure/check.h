@@ -69,6 +69,12 @@
  * (tests/measure/unit_long.c). LSE grows by 2^-13 (17 S + 2 Q) D / 32 on tensor cores; its sum is made of P before P
  * is rounded. A row that sees a NaN is NaN.
  *
+ * Beside a sink the largest weight is off too, as the sink's is not. With z the sink's part of the sum and d what the
+ * scores of a row lose alike, o moves by d z |o|: what is subtracted from all scores cancels but for the sink. So U
+ * of e4m3 grows by d z / 2, since |o| counts twice, with the d by which LSE may move (below); a key whose score is
+ * that of its sink is off by 3 % on compute capability 9.0. Where the keys' scores are sums of fp32 U has room for
+ * it.
+ *
  * A soft cap adds S times the error of a hyperbolic tangent to U (2^-11 for 16-bit types, whose kernels use
  * tanh.approx.f32). A sink adds A sqrt(keys * sum_j |v_j|^2) to the bound of a row: beside a large one every weight
  * may be rounded to 0. A then grows by 2^-126 sqrt(keys), as sums of such products may be flushed to 0.

@@ -180,7 +180,7 @@ static double oracle_softmax(const struct oracle_job *job, struct oracle_tile *t
   }
   const bool is_empty = !has_key && !has_sink;
   row->largest = is_empty ? 0 : softmax_scale * fmax(fabs(maximum), fabs(minimum));
-  if (has_sink) sum = exp(sink - softmax_scale * maximum);
+  if (has_sink) row->sink = sum = exp(sink - softmax_scale * maximum);
   for (uint32_t i = 0; i < tile->blocks.count; ++i) {
     const struct attn_keys seen = attn_blocks_keys(&tile->blocks, i, tile->seen[r]);
     const struct attn_keys all = attn_blocks_keys(&tile->blocks, i, tile->keys);
@@ -269,12 +269,16 @@ static void oracle_write_row(const struct oracle_job *job, const struct oracle_t
   if (out->lse) out->lse[place] = (float)tile->row[r].lse;
   if (!out->rows) return;
   out->rows[place] = tile->row[r];
-  if (isnan(sum)) out->rows[place].top = out->rows[place].rest = out->rows[place].rest_square = NAN;
+  if (isnan(sum)) {
+    out->rows[place].top = out->rows[place].rest = out->rows[place].rest_square = NAN;
+    if (job->shape->sink) out->rows[place].sink = NAN;
+  }
   if (!(sum > 0)) return;
   out->rows[place].spread_square /= sum * sum;
   out->rows[place].rest_square /= sum * sum;
   out->rows[place].top /= sum;
   out->rows[place].rest /= sum;
+  out->rows[place].sink /= sum;
   out->rows[place].doubt /= sum;
   out->rows[place].doubt_square /= sum * sum;
 }

@@ -189,6 +189,7 @@ __global__ void reference_kernel(const reference_args a) {
   out->largest = most;
   out->lse = state.largest + log(state.total); /* -infinity without keys and sink */
   out->q_size = q_size;
+  out->sink = a.sink != nullptr ? has_sink / state.total : 0.0;
   if (is_empty) return;
   out->top = 1 / state.total;
   out->rest = fmax(state.total - state.top - has_sink, 0.0) / state.total;
@@ -250,6 +251,7 @@ const char *disagreement(const double *cpu_o, const struct reference_row &cpu, c
   if (!agree(cpu.rest_square, gpu.rest_square, spread + cpu.doubt_square))
     return "sum of p^2 |v|^2 of smaller weights";
   if (!agree(cpu.top, gpu.top, tolerance)) return "largest weight";
+  if (!agree(cpu.sink, gpu.sink, tolerance)) return "weight of the sink";
   if (!agree(cpu.rest, gpu.rest, tolerance + cpu.doubt)) return "sum of smaller weights";
   if (!agree(cpu.largest, gpu.largest, tolerance)) return "largest score";
   if (!agree(cpu.lse, gpu.lse, tolerance)) return "log-sum-exp";

@@ -276,12 +276,6 @@ void add_products(uint32_t summed, uint32_t columns, const float *a, const float
     for (uint32_t n = 0; n < columns; ++n) c[n] += a[k] * b[k][n];
   for (uint32_t n = 0; n < columns; ++n) sums[n] += c[n];
 }
-/* ATTN_EMULATED_CUT=1: sums of e4m3 are cut. The bounds of a CPU device do not allow for that. */
-const bool cuts = [] {
-  const char *set = getenv("ATTN_EMULATED_CUT");
-  return set != nullptr && strcmp(set, "1") == 0;
-}();
-
 /* The same as the tensor cores of compute capability 9.0 do it for e4m3: every term, and the sum, is cut to 14 bits
  * of the largest. */
 void add_products_cut(uint32_t columns, const float *a, const float (*b)[MAX_COLUMNS], float *sums) {
@@ -333,7 +327,7 @@ void execute(Block &block, Group &group, GroupProduct &p) {
       }
     };
     for_elements([&](float &x, float &sum) { sum = product.keep ? x : 0.0f; });
-    if (product.element == E4M3 && cuts)
+    if (product.element == E4M3 && cuts())
       add_products_cut(product.columns, a[row], b, c);
     else
       add_products(summed, product.columns, a[row], b, c);
@@ -366,6 +360,12 @@ void fail(const char *what, ...) {
   if (current != nullptr) fprintf(stderr, " (block %u, thread %u)", current->block->index.x, current->index);
   fputc('\n', stderr);
   abort();
+}
+
+bool cuts() {
+  static const char *const set = getenv("ATTN_EMULATED_CUT");
+  static const bool is_set = set != nullptr && strcmp(set, "1") == 0;
+  return is_set;
 }
 
 Index thread_index() { return {current->index, 0, 0}; }

@@ -118,6 +118,9 @@ void multiply(const Product &, float *accumulators, const uint32_t *a);
 void multiply_commit();
 void multiply_wait(uint32_t pending);
 
+/* ATTN_EMULATED_CUT=1: sums of e4m3 are cut to 14 bits, as those of the GPU are. */
+bool cuts();
+
 /* By type and bits. */
 extern const std::array<std::vector<float>, ELEMENTS> element_values;
 inline float element_value(Element element, uint16_t bits) { return element_values[element][bits]; }

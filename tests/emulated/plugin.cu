@@ -80,7 +80,8 @@ attn_variant on_emulated_gpu(const char *name) {
   attn_variant variant = kVariant;
   variant.name = name;
   variant.summary = "a kernel for Hopper on an emulated GPU";
-  variant.runs_on = DEVICE_CPU, variant.math = ATTN_MATH_FP32_HOST;
+  /* Where sums are cut the bounds are those of tensor cores. */
+  variant.runs_on = DEVICE_CPU, variant.math = emulated::cuts() ? ATTN_MATH_WGMMA : ATTN_MATH_FP32_HOST;
   variant.supports = supports<kVariant>, variant.plan = plan<kVariant>, variant.bind = nullptr,
   variant.run = run<kVariant>;
   return variant;

@@ -65,6 +65,13 @@ emulate() {
   [ "$OK" = 10 ] || fail "$OK cases are right"
 }
 
+@test "wgmma_fp8 is right beside sinks where tensor cores cut scores to 14 bits" {
+  ATTN_EMULATED_CUT=1 emulate emulated_wgmma_fp8 --shape B=2,H=2/1,S=116x109,D=96,e4m3,out_dtype=f16,window=1:1,sink,bshd \
+    --shape B=5,H=2,S=17x65,D=128,e4m3,out_dtype=f16,scales=block:128,window=16:-1,sink,lse,bshd \
+    --shape B=3,H=2,S=221,D=96,e4m3,out_dtype=f16,scales=block:128,window=-1:1,sink,qkv
+  [ "$OK" = 3 ] || fail "$OK cases are right"
+}
+
 # mutant VARIANT NAME SED: the kernels for D of 64 of wgmma_VARIANT, so changed, must give a wrong result or end their worker.
 mutant() {
   local of=$1 tile=kernels/tiles/wgmma_$1_tile.cuh variant=kernels/variants/wgmma_$1.cu folder=$TMP/$2 build dtype

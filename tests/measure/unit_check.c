@@ -63,6 +63,30 @@ TEST(a_log_sum_exp_is_held_against_what_fp32_costs) {
   assert_true(fabs(compared(7 + 3 * bound, 7).max_bound_ratio - 3) < 1e-6);
 }
 
+/* How far a row of e4m3 with one key and a sink of the same score may be off, relative to its output; D = 128. */
+static double e4m3_bound(double sink, double step_keys) {
+  struct attn_problem problem = ATTN_DENSE(1, 1, 1, 1, 1, 128, ATTN_E4M3, false);
+  const double top = 1 - sink, square = 128;
+  const struct reference_row row = {.spread_square = top * top * square,
+                                    .largest = 30,
+                                    .q_size = 3,
+                                    .value_square = square,
+                                    .top = top,
+                                    .sink = sink};
+  struct tolerance tolerance = compare_tolerance(ATTN_F16);
+  problem.sink = sink > 0, tolerance.step_keys = step_keys;
+  const struct compare_bound bound = compare_bound_of(&tolerance, &problem, 1, &row);
+  return (bound.row + 2 * bound.unit * top * sqrt(square)) / (top * sqrt(square));
+}
+
+/* A score of 30 loses up to 4 steps of 17 units of 2^-13 of it as a sum of 14 bits, whatever other scores lose:
+ * against a sink that is half of the sum, half of that of the output. Without a sink its weight is 1. */
+TEST(scores_of_14_bits_may_lose_against_a_sink) {
+  const double lost = 4 * 0x1p-13 * (17 * 30 + 2 * 3);
+  assert_true(e4m3_bound(0.5, 16) > lost / 2 && e4m3_bound(0.5, 16) < lost / 2 + 0.004);
+  assert_true(e4m3_bound(0, 16) < 0.004 && e4m3_bound(0.5, 0) < 0.004);
+}
+
 TEST(a_wrong_log_sum_exp_names_the_row) {
   struct attn_problem shape = ATTN_DENSE(2, 4, 2, 100, 100, 64, ATTN_F16, false);
   struct check_record check = {.done = true, .compare = {.first_bad = UINT64_MAX, .rows = 800}};

@@ -287,6 +287,7 @@ TEST(truncation_is_expected_where_tensor_cores_may_add) {
       {"mma_swizzle", ATTN_F16, DEVICE_CUDA, 10, 16}, {"scalar", ATTN_F16, DEVICE_CUDA, 9, 0},
       {"d_split", ATTN_F16, DEVICE_CUDA, 9, 16},      {"d_split", ATTN_F32, DEVICE_CUDA, 9, 0},
       {"cudnn", ATTN_F16, DEVICE_CUDA, 9, 16},        {"cpu_flash", ATTN_F16, DEVICE_CPU, 0, 0},
+      {"wgmma", ATTN_F16, DEVICE_CPU, 0, 16},         {"mma_swizzle", ATTN_F16, DEVICE_CPU, 0, 0},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     struct device device = {.info = {.kind = cases[i].kind, .cc_major = cases[i].cc_major}};

@@ -60,6 +60,7 @@ struct row {
   float *score, *exact; /* [keys]: as sums of 14 bits and of 24 */
   float *v;             /* [keys][D]: numbers */
   double v_scale, o[D];
+  float sink; /* minus infinity: it has none */
   struct reference_row facts;
 };
 
@@ -90,8 +91,10 @@ static const char *const kind_names[] = {
 #undef KIND_NAME
 };
 
-static struct row row_of(uint32_t keys, uint32_t launch, uint64_t index) {
-  struct row row = {.problem = ATTN_DENSE(1, HEADS, HEADS, PATTERN_KINDS, keys, D, ATTN_E4M3, false)};
+static struct row row_of(uint32_t keys, bool sink, uint32_t launch, uint64_t index) {
+  struct row row = {.problem = ATTN_DENSE(1, HEADS, HEADS, PATTERN_KINDS, keys, D, ATTN_E4M3, false),
+                    .sink = -INFINITY};
+  if (sink) row.problem.sink = true, row.problem.out_dtype = 1 + ATTN_F16;
   const struct pattern p = {.problem = row.problem, .seed = 5, .launch = launch};
   const uint64_t first = index / PATTERN_KINDS * keys;
   float q[D], k[D];
@@ -102,6 +105,7 @@ static struct row row_of(uint32_t keys, uint32_t launch, uint64_t index) {
   numbers_of(&p, ATTN_Q, index, q);
   const double scale = scale_of(&p, ATTN_Q, index) * scale_of(&p, ATTN_K, first) / sqrt((double)D);
   row.v_scale = scale_of(&p, ATTN_V, first);
+  if (sink) row.sink = pattern_line_of(&p, ATTN_SINK, index / PATTERN_KINDS).scale;
   for (uint32_t j = 0; j < keys; ++j) {
     numbers_of(&p, ATTN_K, first + j, k);
     numbers_of(&p, ATTN_V, first + j, row.v + (size_t)j * D);
@@ -174,11 +178,13 @@ static double ratio_of(const struct kernel *k, const struct row *row) {
     if ((j + TILE) % k->promoted == 0) promote(&s);
   }
   promote(&s);
+  s.sum += expf(row->sink - s.most);
   const struct compare_bound bound = compare_bound_of(&tolerance, &row->problem, keys, &row->facts);
   compare_start(&found);
   for (uint32_t d = 0; d < D; ++d) {
+    const enum attn_dtype dtype = attn_out_dtype(&row->problem);
     const float o = s.sum_of_out[d] * (float)row->v_scale / (s.sum * k->p_factor);
-    compare_element(&found, &sums, &bound, d, (double)input_from_bf16(input_to_bf16(o)), row->o[d]);
+    compare_element(&found, &sums, &bound, d, (double)attn_dtype_value(dtype, attn_dtype_bits(dtype, o)), row->o[d]);
   }
   compare_row_end(&found, &sums, &bound, 0);
   return fmax(found.result.max_bound_ratio, found.result.max_row_ratio);
@@ -196,12 +202,14 @@ static void judge(const struct kernel *k, const struct row *row, struct worst *w
   if (ratio > worst->ratio) *worst = (struct worst){ratio, row->name};
 }
 
-/* Every `stride`-th row of the launch with adversarial inputs, and a random one. A wrong kernel has to be seen in
+/* Every `stride`-th row of launches with adversarial inputs, and a random one. A wrong kernel has to be seen in
  * one. */
-static void check_length(uint32_t keys, uint64_t stride) {
+static void check_length(uint32_t keys, bool sink, uint64_t stride) {
   struct worst seen[RIGHTS + WRONGS] = {{0, ""}};
-  for (uint64_t i = 0; i <= HEADS * PATTERN_KINDS; i += stride) {
-    struct row row = row_of(keys, i > 0, i > 0 ? i - 1 : 0);
+  const uint32_t launches = sink ? 4 : 1; /* with each kind of sink in each head */
+  for (uint64_t i = 0; i <= launches * HEADS * PATTERN_KINDS; i += stride) {
+    const uint64_t launch = (i + HEADS * PATTERN_KINDS - 1) / (HEADS * PATTERN_KINDS);
+    struct row row = row_of(keys, sink, (uint32_t)launch, i > 0 ? (i - 1) % (HEADS * PATTERN_KINDS) : 0);
     for (size_t k = 0; k < RIGHTS + WRONGS; ++k) judge(k < RIGHTS ? &right[k] : &wrong[k - RIGHTS], &row, &seen[k]);
     row_free(&row);
   }
@@ -214,8 +222,10 @@ static void check_length(uint32_t keys, uint64_t stride) {
   }
 }
 
-TEST(rows_of_512_keys_are_judged) { check_length(512, 1); }
+TEST(rows_of_512_keys_are_judged) { check_length(512, false, 1); }
 
-TEST(rows_of_8192_keys_are_judged) { check_length(8192, 3); }
+TEST(rows_of_512_keys_and_a_sink_are_judged) { check_length(512, true, 1); }
 
-TEST(rows_of_131072_keys_are_judged) { check_length(131072, 4); }
+TEST(rows_of_8192_keys_are_judged) { check_length(8192, false, 3); }
+
+TEST(rows_of_131072_keys_are_judged) { check_length(131072, false, 4); }
