@@ -9,6 +9,12 @@
  *     -> max, subtract, exp, sum, divide over the keys, the sink among the terms of max and sum -> x V [B,Hkv,Skv,D]
  * -> O [B,Hq,Sq,D] max + log(sum) -> LSE [B,Hq,Sq,1], in memory where the shape asks for it
  *
+ * Sequences of different lengths are ragged tensors: [B,H,longest,D] whose sequence b begins at element offset[b] of
+ * the packed tokens. Pages of K and V are loaded by an operation of their own, by the page table. Both need the
+ * length of each sequence, which bounds the products and a mask: select(row < Sq[b] and column < Skv[b], score,
+ * -inf). Lengths and offsets in elements are tensors of cuDNN's own form. attach() makes them, once: a server that
+ * calls cuDNN makes them for each batch, and no time here contains that.
+ *
  * Everything between the two products is virtual (never in memory), in fp32 but for the probabilities, which are
  * rounded to the dtype of V as its tensor cores want them. Heads broadcast: Hq a multiple of Hkv is GQA. K^T is K
  * with its last two strides exchanged. This form is understood by every cuDNN 9; the single attention operation of
@@ -24,8 +30,9 @@
  * which reads its scalars from host memory while it enqueues.
  *
  * Why it can win: a kernel written per architecture (on Hopper: TMA, wgmma, ping-pong warp groups) and chosen by
- * shape. Where it cannot: fp32, D above 256, D not a multiple of 8; launch-bound shapes, where any kernel is as good.
- * Budget: its own; grid, registers and shared memory in the report are read back from what it launched. */
+ * shape. Where it cannot: fp32, e4m3 (on Hopper its O is of 8 bits too, and it takes no bottom-right mask), D above
+ * 256, D not a multiple of 8; launch-bound shapes, where any kernel is as good. Budget: its own; grid, registers and
+ * shared memory in the report are read back from what it launched. */
 #include "kernels/problem/axes.h"
 #include "kernels/tiles/attn_params.cuh"
 
@@ -240,11 +247,19 @@ union Scalar {
   int32_t i32;
 };
 
-/* A tensor that the variant pack points at: one of the buffers, or a scalar. */
+/* Whole numbers on the device that cuDNN wants in its own form. Memory of the process that attach() fills. */
+struct Numbers {
+  std::vector<int64_t> value;
+  cudnnDataType_t type; /* INT32 or INT64 */
+  void *device;         /* NULL before attach() */
+};
+
+/* A tensor that the variant pack points at: one of the buffers, a scalar, or numbers. */
 struct Bound {
   int64_t id;
-  attn_role role; /* of the buffer, where `scalar` is NULL */
+  attn_role role; /* of the buffer, where the others are NULL */
   const Scalar *scalar;
+  const Numbers *numbers;
 };
 
 /* A compiled plan, and its shortest time so far. `config` is its place among the configurations that were offered. */
@@ -265,7 +280,12 @@ struct State {
   uint32_t number, count;  /* of the chosen plan, from 1, and of all that were timed; 0: none were */
   cudnnBackendDescriptor_t plan, pack;
   std::deque<Scalar> scalars;
+  std::deque<Numbers> numbers;
   std::vector<Bound> bound;
+
+  ~State() {
+    for (const Numbers &n : numbers) cudaFree(n.device);
+  }
 };
 
 class Graph {
@@ -284,15 +304,23 @@ class Graph {
  private:
   using Tensor = cudnnBackendDescriptor_t;
 
-  Tensor tensor(int64_t id, const Extent &extent, cudnnDataType_t type, Place place, const char *what);
-  Tensor in_memory(attn_role role, const Extent &extent, cudnnDataType_t type, const char *what);
+  Tensor tensor(int64_t id, const Extent &extent, cudnnDataType_t type, Place place, const char *what,
+                Tensor offsets = nullptr);
+  Tensor in_memory(attn_role role, const Extent &extent, cudnnDataType_t type, const char *what,
+                   Tensor offsets = nullptr);
+  Tensor numbers(std::vector<int64_t> values, const char *what);
+  Tensor packed(attn_role role, const char *what);
+  Tensor queries(attn_role role, const char *what);
+  Tensor keys(attn_role role, const char *what);
+  Tensor paged(attn_role role, const char *what);
+  void lengths();
   Tensor scalar(Scalar value, cudnnDataType_t type, const char *what);
   Tensor scalar(float value, const char *what) { return scalar({.f32 = value}, CUDNN_DATA_FLOAT, what); }
   Tensor scalar(int32_t value, const char *what) { return scalar({.i32 = value}, CUDNN_DATA_INT32, what); }
   Tensor between(const Extent &extent, cudnnDataType_t type, const char *what) {
     return tensor(next_id_++, extent, type, VIRTUAL, what);
   }
-  void matmul(Tensor a, Tensor b, Tensor c, const char *what);
+  void matmul(Tensor a, Tensor b, Tensor c, Tensor columns, Tensor summed, const char *what);
   void pointwise(cudnnPointwiseMode_t mode, cudnnDataType_t compute, Tensor x, Tensor b, Tensor t, Tensor y,
                  int64_t axis, const char *what);
   void reduce(cudnnReduceTensorOp_t op, Tensor x, Tensor y, const char *what);
@@ -300,6 +328,7 @@ class Graph {
   Tensor index(int64_t axis, const char *what);
   Tensor select(Tensor score, Tensor seen, const char *what);
   Tensor soft_cap(Tensor score);
+  Tensor padding(Tensor score);
   Tensor right_bound(Tensor score);
   Tensor left_bound(Tensor score);
   Tensor softmax(Tensor score);
@@ -311,10 +340,12 @@ class Graph {
   const Extent score_, row_;
   int64_t next_id_ = 1;
   std::vector<cudnnBackendDescriptor_t> operations_;
-  Tensor indexed_ = nullptr; /* whose shape the indices take */
+  Tensor indexed_ = nullptr;            /* whose shape the indices take */
+  Tensor sq_ = nullptr, skv_ = nullptr; /* lengths of the sequences; NULL where all have Sq and Skv */
 };
 
-Graph::Tensor Graph::tensor(int64_t id, const Extent &extent, cudnnDataType_t type, Place place, const char *what) {
+Graph::Tensor Graph::tensor(int64_t id, const Extent &extent, cudnnDataType_t type, Place place, const char *what,
+                            Tensor offsets) {
   const bool is_virtual = place == VIRTUAL, by_value = place == BY_VALUE;
   Tensor t = b_.create(CUDNN_BACKEND_TENSOR_DESCRIPTOR, what);
   CUDNN_SET(b_, t, TENSOR_UNIQUE_ID, INT64, 1, &id, what);
@@ -324,22 +355,99 @@ Graph::Tensor Graph::tensor(int64_t id, const Extent &extent, cudnnDataType_t ty
   CUDNN_SET(b_, t, TENSOR_STRIDES, INT64, 4, extent.stride, what);
   CUDNN_SET(b_, t, TENSOR_IS_VIRTUAL, BOOLEAN, 1, &is_virtual, what);
   CUDNN_SET(b_, t, TENSOR_IS_BY_VALUE, BOOLEAN, 1, &by_value, what);
+  if (offsets != nullptr) CUDNN_SET(b_, t, TENSOR_RAGGED_OFFSET_DESC, BACKEND_DESCRIPTOR, 1, &offsets, what);
   b_.finalize(t, what);
   return t;
 }
 
-Graph::Tensor Graph::in_memory(attn_role role, const Extent &extent, cudnnDataType_t type, const char *what) {
-  state_.bound.push_back({next_id_, role, nullptr});
-  return tensor(next_id_++, extent, type, IN_MEMORY, what);
+Graph::Tensor Graph::in_memory(attn_role role, const Extent &extent, cudnnDataType_t type, const char *what,
+                               Tensor offsets) {
+  state_.bound.push_back({next_id_, role, nullptr, nullptr});
+  return tensor(next_id_++, extent, type, IN_MEMORY, what, offsets);
+}
+
+Graph::Tensor Graph::numbers(std::vector<int64_t> values, const char *what) {
+  const bool is_long = *std::max_element(values.begin(), values.end()) > std::numeric_limits<int32_t>::max();
+  const int64_t count = static_cast<int64_t>(values.size());
+  state_.numbers.push_back({std::move(values), is_long ? CUDNN_DATA_INT64 : CUDNN_DATA_INT32, nullptr});
+  state_.bound.push_back({next_id_, ATTN_Q, nullptr, &state_.numbers.back()});
+  return tensor(next_id_++, dense(count, 1, 1, 1), state_.numbers.back().type, IN_MEMORY, what);
+}
+
+/* The lengths of the sequences, where they differ or are not those of the tensors. */
+void Graph::lengths() {
+  std::vector<int64_t> sq, skv;
+  for (uint32_t b = 0; b < s_.B; ++b) {
+    const attn_sequence sequence = attn_sequence_of(&s_, b);
+    sq.push_back(sequence.Sq);
+    skv.push_back(sequence.Skv);
+  }
+  sq_ = numbers(std::move(sq), "lengths of queries");
+  skv_ = numbers(std::move(skv), "lengths of keys");
+}
+
+/* A tensor of all sequences behind one another, whose form is that of the longest. K is transposed. */
+Graph::Tensor Graph::packed(attn_role role, const char *what) {
+  const attn_view v = attn_view_of(&s_, role);
+  const bool is_key = attn_role_rows(role) == ATTN_ROWS_KEYS;
+  const int64_t tokens = is_key ? s_.Skv : s_.Sq, stride = static_cast<int64_t>(v.token_stride);
+  std::vector<int64_t> first;
+  for (uint32_t b = 0; b <= s_.B; ++b) {
+    const attn_sequence sequence = attn_sequence_of(&s_, b);
+    first.push_back(stride * (is_key ? sequence.k_first : sequence.q_first));
+  }
+  const Extent longest = {{s_.B, v.heads, tokens, v.columns},
+                          {tokens * stride, static_cast<int64_t>(v.head_stride), stride, 1}};
+  Tensor offsets = numbers(std::move(first), "offsets of the sequences");
+  return in_memory(role, role == ATTN_K ? transposed(longest) : longest, io_, what, offsets);
+}
+
+Graph::Tensor Graph::queries(attn_role role, const char *what) {
+  if (attn_is_ragged(&s_)) return packed(role, what);
+  return in_memory(role, extent_of(attn_view_of(&s_, role)), io_, what);
+}
+
+Graph::Tensor Graph::keys(attn_role role, const char *what) {
+  if (attn_is_paged(&s_)) return paged(role, what);
+  if (attn_is_ragged(&s_)) return packed(role, what);
+  const Extent extent = extent_of(attn_view_of(&s_, role));
+  return in_memory(role, role == ATTN_K ? transposed(extent) : extent, io_, what);
+}
+
+/* K or V of all sequences as they would lie without pages, never in memory. */
+Graph::Tensor Graph::paged(attn_role role, const char *what) {
+#if CUDNN_VERSION >= 90500
+  const attn_view v = attn_view_of(&s_, role);
+  const Extent together = dense(s_.B, s_.Hkv, s_.Skv, v.columns);
+  Tensor cache = in_memory(role, extent_of(v), io_, what);
+  Tensor table =
+      in_memory(ATTN_PAGE_TABLE, dense(s_.B, 1, attn_pages_for(s_.Skv, s_.page), 1), CUDNN_DATA_INT32, "page table");
+  Tensor all = between(role == ATTN_K ? transposed(together) : together, io_, what);
+  cudnnBackendDescriptor_t op = b_.create(CUDNN_BACKEND_OPERATION_PAGED_CACHE_LOAD_DESCRIPTOR, what);
+  CUDNN_SET(b_, op, OPERATION_PAGED_CACHE_LOAD_CONTAINER_DESC, BACKEND_DESCRIPTOR, 1, &cache, what);
+  CUDNN_SET(b_, op, OPERATION_PAGED_CACHE_LOAD_PAGE_TABLE_DESC, BACKEND_DESCRIPTOR, 1, &table, what);
+  CUDNN_SET(b_, op, OPERATION_PAGED_CACHE_LOAD_SEQUENCE_DESC, BACKEND_DESCRIPTOR, 1, &skv_, what);
+  CUDNN_SET(b_, op, OPERATION_PAGED_CACHE_LOAD_YDESC, BACKEND_DESCRIPTOR, 1, &all, what);
+  b_.finalize(op, what);
+  operations_.push_back(op);
+  return all;
+#else
+  b_.status = status_make(STATUS_UNSUPPORTED,
+                          "%s: built without the operation that loads pages, which has come with "
+                          "cuDNN 9.5",
+                          what);
+  return in_memory(role, extent_of(attn_view_of(&s_, role)), io_, what);
+#endif
 }
 
 Graph::Tensor Graph::scalar(Scalar value, cudnnDataType_t type, const char *what) {
   state_.scalars.push_back(value);
-  state_.bound.push_back({next_id_, ATTN_Q, &state_.scalars.back()});
+  state_.bound.push_back({next_id_, ATTN_Q, &state_.scalars.back(), nullptr});
   return tensor(next_id_++, dense(1, 1, 1, 1), type, BY_VALUE, what);
 }
 
-void Graph::matmul(Tensor a, Tensor b, Tensor c, const char *what) {
+/* `columns` and `summed` have, of each sequence, how many columns of c and of terms in its sums count; NULL: all. */
+void Graph::matmul(Tensor a, Tensor b, Tensor c, Tensor columns, Tensor summed, const char *what) {
   const cudnnDataType_t compute = CUDNN_DATA_FLOAT;
   cudnnBackendDescriptor_t how = b_.create(CUDNN_BACKEND_MATMUL_DESCRIPTOR, what);
   CUDNN_SET(b_, how, MATMUL_COMP_TYPE, DATA_TYPE, 1, &compute, what);
@@ -349,6 +457,11 @@ void Graph::matmul(Tensor a, Tensor b, Tensor c, const char *what) {
   CUDNN_SET(b_, op, OPERATION_MATMUL_BDESC, BACKEND_DESCRIPTOR, 1, &b, what);
   CUDNN_SET(b_, op, OPERATION_MATMUL_CDESC, BACKEND_DESCRIPTOR, 1, &c, what);
   CUDNN_SET(b_, op, OPERATION_MATMUL_DESC, BACKEND_DESCRIPTOR, 1, &how, what);
+  if (sq_ != nullptr) CUDNN_SET(b_, op, OPERATION_MATMUL_GEMM_M_OVERRIDE_DESC, BACKEND_DESCRIPTOR, 1, &sq_, what);
+  if (columns != nullptr)
+    CUDNN_SET(b_, op, OPERATION_MATMUL_GEMM_N_OVERRIDE_DESC, BACKEND_DESCRIPTOR, 1, &columns, what);
+  if (summed != nullptr)
+    CUDNN_SET(b_, op, OPERATION_MATMUL_GEMM_K_OVERRIDE_DESC, BACKEND_DESCRIPTOR, 1, &summed, what);
   b_.finalize(op, what);
   operations_.push_back(op);
 }
@@ -418,14 +531,24 @@ Graph::Tensor Graph::soft_cap(Tensor score) {
   return binary(CUDNN_POINTWISE_MUL, score, cap, CUDNN_DATA_FLOAT, "multiply by the soft cap");
 }
 
+/* What lies behind the length of a sequence is not seen. */
+Graph::Tensor Graph::padding(Tensor score) {
+  indexed_ = score;
+  Tensor row = index(2, "row index"), column = index(3, "column index");
+  row = binary(CUDNN_POINTWISE_CMP_LT, row, sq_, CUDNN_DATA_BOOLEAN, "row < Sq");
+  column = binary(CUDNN_POINTWISE_CMP_LT, column, skv_, CUDNN_DATA_BOOLEAN, "column < Skv");
+  Tensor seen = binary(CUDNN_POINTWISE_LOGICAL_AND, row, column, CUDNN_DATA_BOOLEAN, "row < Sq and column < Skv");
+  return select(score, seen, "select by length");
+}
+
 /* Query i sees key j when i + Skv - Sq + right >= j. The order of these operations is the one that cuDNN recognises;
  * its own description of the pattern has the same. */
 Graph::Tensor Graph::right_bound(Tensor score) {
   indexed_ = score;
   Tensor row = index(2, "row index"), column = index(3, "column index");
-  if (s_.Skv != s_.Sq) {
-    Tensor skv = scalar(static_cast<int32_t>(s_.Skv), "scalar Skv");
-    Tensor sq = scalar(static_cast<int32_t>(s_.Sq), "scalar Sq");
+  if (s_.Skv != s_.Sq || skv_ != nullptr) {
+    Tensor skv = skv_ != nullptr ? skv_ : scalar(static_cast<int32_t>(s_.Skv), "scalar Skv");
+    Tensor sq = sq_ != nullptr ? sq_ : scalar(static_cast<int32_t>(s_.Sq), "scalar Sq");
     row = binary(CUDNN_POINTWISE_ADD, row, skv, CUDNN_DATA_INT32, "row + Skv");
     row = binary(CUDNN_POINTWISE_SUB, row, sq, CUDNN_DATA_INT32, "row + Skv - Sq");
   }
@@ -440,8 +563,15 @@ Graph::Tensor Graph::left_bound(Tensor score) {
   const double distance = static_cast<double>(s_.left) + 1 - s_.Skv + s_.Sq;
   indexed_ = score;
   Tensor row = index(2, "row index"), column = index(3, "column index");
-  Tensor bound = scalar(static_cast<float>(distance), "scalar left bound");
-  column = binary(CUDNN_POINTWISE_ADD, column, bound, CUDNN_DATA_FLOAT, "column + left");
+  if (skv_ == nullptr) {
+    Tensor bound = scalar(static_cast<float>(distance), "scalar left bound");
+    column = binary(CUDNN_POINTWISE_ADD, column, bound, CUDNN_DATA_FLOAT, "column + left");
+  } else {
+    Tensor bound = scalar(s_.left + 1, "scalar left bound");
+    column = binary(CUDNN_POINTWISE_ADD, column, bound, CUDNN_DATA_INT32, "column + left");
+    column = binary(CUDNN_POINTWISE_SUB, column, skv_, CUDNN_DATA_INT32, "column + left - Skv");
+    column = binary(CUDNN_POINTWISE_ADD, column, sq_, CUDNN_DATA_INT32, "column + left - Skv + Sq");
+  }
   Tensor seen = binary(CUDNN_POINTWISE_CMP_GT, column, row, CUDNN_DATA_BOOLEAN, "column > row");
   return select(score, seen, "left bound's select");
 }
@@ -476,23 +606,18 @@ Graph::Tensor Graph::softmax(Tensor score) {
 }
 
 cudnnBackendDescriptor_t Graph::build(cudnnHandle_t handle) {
-  const auto extent = [this](attn_role role) {
-    attn_tensor tensor;
-    attn_tensor_of(&s_, role, &tensor);
-    return extent_of(tensor.view);
-  };
-  Tensor q = in_memory(ATTN_Q, extent(ATTN_Q), io_, "tensor Q");
-  Tensor k = in_memory(ATTN_K, transposed(extent(ATTN_K)), io_, "tensor K^T");
-  Tensor v = in_memory(ATTN_V, extent(ATTN_V), io_, "tensor V");
-  Tensor o = in_memory(ATTN_O, extent(ATTN_O), io_, "tensor O");
+  if (attn_is_ragged(&s_) || attn_is_paged(&s_)) lengths();
+  Tensor q = queries(ATTN_Q, "tensor Q"), k = keys(ATTN_K, "tensor K^T");
   Tensor raw = between(score_, CUDNN_DATA_FLOAT, "scores");
-  matmul(q, k, raw, "Q x K^T");
+  matmul(q, k, raw, skv_, nullptr, "Q x K^T");
   Tensor scale = scalar(static_cast<float>(1.0 / sqrt(static_cast<double>(s_.D))), "scalar 1/sqrt(D)");
   Tensor score = binary(CUDNN_POINTWISE_MUL, raw, scale, CUDNN_DATA_FLOAT, "scale");
   if (s_.softcap > 0) score = soft_cap(score);
+  if (skv_ != nullptr) score = padding(score);
   if (s_.right >= 0) score = right_bound(score);
   if (s_.left >= 0) score = left_bound(score);
-  matmul(softmax(score), v, o, "P x V");
+  Tensor p = softmax(score), v = keys(ATTN_V, "tensor V"), o = queries(ATTN_O, "tensor O");
+  matmul(p, v, o, nullptr, skv_, "P x V");
 
   const char *what = "the operation graph";
   cudnnBackendDescriptor_t graph = b_.create(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, what);
@@ -622,6 +747,29 @@ static struct status use_stream(void *stream) {
   if (error != CUDNN_STATUS_SUCCESS) return error_status(error, "cudnnCreate", "the handle");
   error = a.SetStream(a.handle, static_cast<cudaStream_t>(stream));
   return error == CUDNN_STATUS_SUCCESS ? status_ok() : error_status(error, "cudnnSetStream", "the handle");
+}
+
+/* What the version or the GPU at hand does not have; what else it refuses it says itself. */
+static struct status require(const attn_problem &shape, const device_info &device) {
+  static const struct {
+    bool (*needs)(const attn_problem &);
+    size_t version;
+    const char *what;
+  } features[] = {
+      {[](const attn_problem &s) { return attn_is_paged(&s); }, 90500, "pages need 9.5"},
+      {[](const attn_problem &s) { return attn_is_paged(&s) && attn_is_ragged(&s); }, 90700,
+       "pages in a ragged batch need 9.7"},
+      {[](const attn_problem &s) { return attn_is_paged(&s) && std::max(s.D, s.Dv) > 128; }, 91000,
+       "pages with D above 128 need 9.10"},
+  };
+  for (const auto &feature : features) {
+    if (feature.needs(shape) && api().version < feature.version)
+      return status_make(STATUS_UNSUPPORTED, "%s is too old: %s", api().name, feature.what);
+  }
+  if (attn_is_ragged(&shape) && device.cc_major < 9 && api().version < 91801)
+    return status_make(STATUS_UNSUPPORTED, "%s is too old: ragged batches below compute capability 9.0 need 9.18.1",
+                       api().name);
+  return status_ok();
 }
 
 static struct status open_state(State *s, uint64_t *workspace_bytes) {
@@ -760,31 +908,48 @@ static struct status choose_plan(State *s) {
 
 static void close(void *state) { delete static_cast<State *>(state); }
 
-static struct status open(const attn_problem *shape, const attn_tuning *tuning, const device_info *, void *stream,
-                          void **state, uint64_t *workspace_bytes) {
+static struct status open(const attn_problem *shape, const attn_tuning *tuning, const device_info *device,
+                          void *stream, void **state, uint64_t *workspace_bytes) {
   if (missing() != nullptr) return status_make(STATUS_UNSUPPORTED, "%s", missing());
+  TRY(require(*shape, *device));
   TRY(use_stream(stream));
   State *s = new (std::nothrow) State();
   if (s == nullptr) return status_make(STATUS_MEMORY, "no host memory for a cuDNN plan");
   s->shape = *shape;
   s->stream = static_cast<cudaStream_t>(stream);
   s->searches = tuning->value[0] != 0;
-  const struct status status = open_state(s, workspace_bytes);
+  struct status status = open_state(s, workspace_bytes);
   if (status_failed(&status)) {
     close(s);
+    /* Nothing has run on the device yet: whatever the library says of a graph is its refusal of the problem. */
+    if (status.code == STATUS_DEVICE) status.code = STATUS_UNSUPPORTED;
     return status;
   }
   *state = s;
   return status_ok();
 }
 
+static struct status copy_to_device(State *s, Numbers *n) {
+  const std::vector<int32_t> narrow(n->value.begin(), n->value.end());
+  const bool is_long = n->type == CUDNN_DATA_INT64;
+  const void *from = is_long ? static_cast<const void *>(n->value.data()) : narrow.data();
+  const size_t bytes = n->value.size() * (is_long ? sizeof(int64_t) : sizeof(int32_t));
+  CUDA_TRY(cudaMalloc(&n->device, bytes));
+  CUDA_TRY(cudaMemcpyAsync(n->device, from, bytes, cudaMemcpyHostToDevice, s->stream));
+  CUDA_TRY(cudaStreamSynchronize(s->stream)); /* `narrow` ends here */
+  return status_ok();
+}
+
 static struct status attach(void *state, const attn_buffers *buffers) {
   State *s = static_cast<State *>(state);
+  for (Numbers &n : s->numbers) TRY(copy_to_device(s, &n));
   std::vector<int64_t> ids;
   std::vector<const void *> data;
   for (const Bound &bound : s->bound) {
     ids.push_back(bound.id);
-    data.push_back(bound.scalar != nullptr ? bound.scalar : buffers->tensor[bound.role]);
+    data.push_back(bound.scalar != nullptr    ? bound.scalar
+                   : bound.numbers != nullptr ? bound.numbers->device
+                                              : buffers->tensor[bound.role]);
   }
   Builder &b = s->builder;
   const char *what = "the variant pack";
@@ -828,9 +993,24 @@ static const struct attn_vendor cudnn_vendor = {cudnn_missing, nullptr, nullptr,
 
 namespace attn {
 
+/* Of each sequence. */
+static const char *cudnn_rows(const attn_problem *shape) {
+  const bool is_masked = shape->left >= 0 || shape->right >= 0;
+  for (uint32_t i = 0; i < attn_group_count(shape); ++i) {
+    const attn_group group = attn_group_of(shape, i);
+    if (is_masked && group.Sq > group.Skv)
+      return "Sq must be at most Skv under a mask: cuDNN does not define rows that attend no key";
+    if (group.Sq > 0 && group.Skv == 0)
+      return "a sequence with queries must have keys: cuDNN does not define rows that attend no key";
+  }
+  return nullptr;
+}
+
 static const char *cudnn_supports(const attn_problem *shape, const attn_tuning *, const device_info *device) {
-  if ((shape->left >= 0 || shape->right >= 0) && shape->Sq > shape->Skv)
-    return "Sq must be at most Skv under a mask: cuDNN does not define rows that attend no key";
+  const char *refusal = cudnn_rows(shape);
+  if (refusal != nullptr) return refusal;
+  if (shape->lse && attn_is_ragged(shape))
+    return "lse must be left out of a ragged batch: cuDNN's LSE lies there in another order";
   if (shape->sink && shape->Sq == 1)
     return "Sq must be at least 2 with a sink: cuDNN gives NaN where the sink of a single query is far above its "
            "scores";
@@ -854,13 +1034,15 @@ static const attn_tunable cudnn_tunables[] = {
 extern "C" const struct attn_variant attn_variant_cudnn = {
     .name = "cudnn",
     .summary = "cuDNN 9's fused attention through its backend graph API, loaded at run time: the reference",
-    .limits = "masks need Sq <= Skv; compute capability >= 8.0; libcudnn.so.9",
+    .limits =
+        "masks need Sq <= Skv; compute capability >= 8.0; libcudnn.so.9, for pages 9.5; lengths and offsets of "
+        "sequences are made before timing",
     .runs_on = DEVICE_CUDA,
     .math = ATTN_MATH_TENSOR,
-    .takes =
-        ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK | ATTN_TAKES_LAYOUT,
+    .takes = ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK |
+             ATTN_TAKES_LAYOUT | ATTN_TAKES_BATCH | ATTN_TAKES_PAGE,
     .dtypes = ATTN_DTYPES_16_BITS,
-    .dtypes_why = "cuDNN fuses attention on tensor cores only",
+    .dtypes_why = "cuDNN fuses attention on tensor cores only, and of e4m3 its O is of 8 bits too on Hopper",
     .dims = {.most = 256, .multiple = 8, .why = "what cuDNN fuses forward, in loads of 16 bytes"},
     .tunables = attn::cudnn_tunables,
     .supports = attn::cudnn_supports,
