@@ -15,6 +15,10 @@
  * -inf). Lengths and offsets in elements are tensors of cuDNN's own form. attach() makes them, once: a server that
  * calls cuDNN makes them for each batch, and no time here contains that.
  *
+ * e4m3: the scores are multiplied by the scales of Q and K, and the probabilities, times 2^8, are rounded to e4m3;
+ * the products with V are multiplied by 2^-8 and the scale of V. cuDNN wants the largest probability and the largest
+ * element of O as outputs too, which nobody reads here.
+ *
  * Everything between the two products is virtual (never in memory), in fp32 but for the probabilities, which are
  * rounded to the dtype of V as its tensor cores want them. Heads broadcast: Hq a multiple of Hkv is GQA. K^T is K
  * with its last two strides exchanged. This form is understood by every cuDNN 9; the single attention operation of
@@ -30,9 +34,9 @@
  * which reads its scalars from host memory while it enqueues.
  *
  * Why it can win: a kernel written per architecture (on Hopper: TMA, wgmma, ping-pong warp groups) and chosen by
- * shape. Where it cannot: fp32, e4m3 (on Hopper its O is of 8 bits too, and it takes no bottom-right mask), D above
- * 256, D not a multiple of 8; launch-bound shapes, where any kernel is as good. Budget: its own; grid, registers and
- * shared memory in the report are read back from what it launched. */
+ * shape. Where it cannot: fp32, e4m3 on Hopper (its O would be of 8 bits too), D above 256, D not a multiple of 8;
+ * launch-bound shapes, where any kernel is as good. Budget: its own; grid, registers and shared memory in the report
+ * are read back from what it launched. */
 #include "kernels/problem/axes.h"
 #include "kernels/tiles/attn_params.cuh"
 
@@ -47,6 +51,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <algorithm>
 #include <cmath>
@@ -145,7 +150,13 @@ struct Detail {
 
 static struct Detail detail_now() {
   struct Detail d = {api().name, {}};
-  api().GetLastErrorString(d.text, sizeof d.text);
+  char all[4096] = {};
+  api().GetLastErrorString(all, sizeof all - 1);
+  /* Of a list of warnings the first says why, behind what was tried; the others where. */
+  const char *reason = strstr(all, "Reason: "), *text = reason != nullptr ? reason + strlen("Reason: ") : all;
+  const char *next = reason != nullptr ? strstr(text, "Warning: ") : nullptr;
+  const size_t length = next != nullptr ? static_cast<size_t>(next - text) : strlen(text);
+  snprintf(d.text, sizeof d.text, "%.*s", static_cast<int>(length), text);
   for (char *c = d.text; *c != '\0'; ++c) {
     if (*c == '\n' || *c == '\r' || *c == '\t') *c = ' ';
   }
@@ -235,8 +246,8 @@ static cudnnDataType_t type_of(enum attn_dtype dtype) {
   switch (dtype) {
     case ATTN_F16: return CUDNN_DATA_HALF;
     case ATTN_BF16: return CUDNN_DATA_BFLOAT16;
-    case ATTN_F32:
-    case ATTN_E4M3: break; /* not declared */
+    case ATTN_E4M3: return CUDNN_DATA_FP8_E4M3;
+    case ATTN_F32: break; /* not declared */
   }
   return CUDNN_DATA_FLOAT;
 }
@@ -309,6 +320,10 @@ class Graph {
   Tensor in_memory(attn_role role, const Extent &extent, cudnnDataType_t type, const char *what,
                    Tensor offsets = nullptr);
   Tensor numbers(std::vector<int64_t> values, const char *what);
+  Tensor device_float(float value, const char *what);
+  Tensor multiplied(Tensor x, Tensor by, const Extent &extent, const char *what);
+  Tensor weights(Tensor p);
+  void weigh(Tensor p, Tensor v, Tensor o);
   Tensor packed(attn_role role, const char *what);
   Tensor queries(attn_role role, const char *what);
   Tensor keys(attn_role role, const char *what);
@@ -374,6 +389,43 @@ Graph::Tensor Graph::numbers(std::vector<int64_t> values, const char *what) {
   return tensor(next_id_++, dense(count, 1, 1, 1), state_.numbers.back().type, IN_MEMORY, what);
 }
 
+/* A number in device memory, for what is only taken from there, or written. */
+Graph::Tensor Graph::device_float(float value, const char *what) {
+  int32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  state_.numbers.push_back({{bits}, CUDNN_DATA_FLOAT, nullptr});
+  state_.bound.push_back({next_id_, ATTN_Q, nullptr, &state_.numbers.back()});
+  return tensor(next_id_++, dense(1, 1, 1, 1), CUDNN_DATA_FLOAT, IN_MEMORY, what);
+}
+
+Graph::Tensor Graph::multiplied(Tensor x, Tensor by, const Extent &extent, const char *what) {
+  Tensor y = between(extent, CUDNN_DATA_FLOAT, what);
+  pointwise(CUDNN_POINTWISE_MUL, CUDNN_DATA_FLOAT, x, by, nullptr, y, -1, what);
+  return y;
+}
+
+constexpr float kWeightScale = 256; /* of weights of e4m3, the largest of which is 1 */
+
+/* Weights as e4m3. cuDNN wants the largest of them as an output too. */
+Graph::Tensor Graph::weights(Tensor p) {
+  reduce(CUDNN_REDUCE_TENSOR_AMAX, p, device_float(0, "largest weight"), "largest weight");
+  Tensor y = between(score_, io_, "scaled weights");
+  pointwise(CUDNN_POINTWISE_MUL, CUDNN_DATA_FLOAT, p, device_float(kWeightScale, "scale of weights"), nullptr, y, -1,
+            "scaled weights");
+  return y;
+}
+
+void Graph::weigh(Tensor p, Tensor v, Tensor o) {
+  if (s_.dtype != ATTN_E4M3) return matmul(p, v, o, nullptr, skv_, "P x V");
+  const Extent extent = dense(s_.B, s_.Hq, s_.Sq, s_.Dv), one = dense(1, 1, 1, 1);
+  Tensor sum = between(extent, CUDNN_DATA_FLOAT, "P x V");
+  matmul(p, v, sum, nullptr, skv_, "P x V");
+  sum = multiplied(sum, device_float(1 / kWeightScale, "descale of weights"), extent, "descaled weights");
+  sum = multiplied(sum, in_memory(ATTN_V_SCALE, one, CUDNN_DATA_FLOAT, "scale of V"), extent, "descaled V");
+  pointwise(CUDNN_POINTWISE_MUL, CUDNN_DATA_FLOAT, sum, device_float(1, "scale of O"), nullptr, o, -1, "scaled O");
+  reduce(CUDNN_REDUCE_TENSOR_AMAX, sum, device_float(0, "largest of O"), "largest of O");
+}
+
 /* The lengths of the sequences, where they differ or are not those of the tensors. */
 void Graph::lengths() {
   std::vector<int64_t> sq, skv;
@@ -399,12 +451,13 @@ Graph::Tensor Graph::packed(attn_role role, const char *what) {
   const Extent longest = {{s_.B, v.heads, tokens, v.columns},
                           {tokens * stride, static_cast<int64_t>(v.head_stride), stride, 1}};
   Tensor offsets = numbers(std::move(first), "offsets of the sequences");
-  return in_memory(role, role == ATTN_K ? transposed(longest) : longest, io_, what, offsets);
+  return in_memory(role, role == ATTN_K ? transposed(longest) : longest, type_of(attn_dtype_of(&s_, role)), what,
+                   offsets);
 }
 
 Graph::Tensor Graph::queries(attn_role role, const char *what) {
   if (attn_is_ragged(&s_)) return packed(role, what);
-  return in_memory(role, extent_of(attn_view_of(&s_, role)), io_, what);
+  return in_memory(role, extent_of(attn_view_of(&s_, role)), type_of(attn_dtype_of(&s_, role)), what);
 }
 
 Graph::Tensor Graph::keys(attn_role role, const char *what) {
@@ -600,9 +653,10 @@ Graph::Tensor Graph::softmax(Tensor score) {
   }
   pointwise(CUDNN_POINTWISE_LOG, CUDNN_DATA_FLOAT, sum, nullptr, nullptr, log_sum, -1, "log of the sum");
   pointwise(CUDNN_POINTWISE_ADD, CUDNN_DATA_FLOAT, largest, log_sum, nullptr, lse, -1, "LSE");
-  Tensor p = between(score_, io_, "probabilities");
+  const bool is_e4m3 = s_.dtype == ATTN_E4M3;
+  Tensor p = between(score_, is_e4m3 ? CUDNN_DATA_FLOAT : io_, "probabilities");
   pointwise(CUDNN_POINTWISE_DIV, CUDNN_DATA_FLOAT, power, sum, nullptr, p, -1, "divide by the sum");
-  return p;
+  return is_e4m3 ? weights(p) : p;
 }
 
 cudnnBackendDescriptor_t Graph::build(cudnnHandle_t handle) {
@@ -612,12 +666,17 @@ cudnnBackendDescriptor_t Graph::build(cudnnHandle_t handle) {
   matmul(q, k, raw, skv_, nullptr, "Q x K^T");
   Tensor scale = scalar(static_cast<float>(1.0 / sqrt(static_cast<double>(s_.D))), "scalar 1/sqrt(D)");
   Tensor score = binary(CUDNN_POINTWISE_MUL, raw, scale, CUDNN_DATA_FLOAT, "scale");
+  if (s_.dtype == ATTN_E4M3) {
+    const Extent one = dense(1, 1, 1, 1);
+    score = multiplied(score, in_memory(ATTN_Q_SCALE, one, CUDNN_DATA_FLOAT, "scale of Q"), score_, "descaled Q");
+    score = multiplied(score, in_memory(ATTN_K_SCALE, one, CUDNN_DATA_FLOAT, "scale of K"), score_, "descaled K");
+  }
   if (s_.softcap > 0) score = soft_cap(score);
   if (skv_ != nullptr) score = padding(score);
   if (s_.right >= 0) score = right_bound(score);
   if (s_.left >= 0) score = left_bound(score);
   Tensor p = softmax(score), v = keys(ATTN_V, "tensor V"), o = queries(ATTN_O, "tensor O");
-  matmul(p, v, o, nullptr, skv_, "P x V");
+  weigh(p, v, o);
 
   const char *what = "the operation graph";
   cudnnBackendDescriptor_t graph = b_.create(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, what);
@@ -761,6 +820,7 @@ static struct status require(const attn_problem &shape, const device_info &devic
        "pages in a ragged batch need 9.7"},
       {[](const attn_problem &s) { return attn_is_paged(&s) && std::max(s.D, s.Dv) > 128; }, 91000,
        "pages with D above 128 need 9.10"},
+      {[](const attn_problem &s) { return s.dtype == ATTN_E4M3; }, 91300, "e4m3 with O in 16 bits needs 9.13"},
   };
   for (const auto &feature : features) {
     if (feature.needs(shape) && api().version < feature.version)
@@ -1006,9 +1066,19 @@ static const char *cudnn_rows(const attn_problem *shape) {
   return nullptr;
 }
 
+static const char *cudnn_types(const attn_problem *shape, const device_info *device) {
+  if (shape->dtype != ATTN_E4M3) return nullptr;
+  if (device->cc_major < 10)
+    return "e4m3 needs compute capability 10.0: before, cuDNN writes its O in 8 bits, and here O has 16";
+  if (shape->scales != ATTN_SCALES_TENSOR)
+    return "scales must be tensor: cuDNN takes one scale for each of Q, K and V";
+  if (attn_out_dtype(shape) == ATTN_F32) return "out_dtype must be f16 or bf16: cuDNN writes O of e4m3 in 16 bits";
+  return shape->D % 16 != 0 || shape->Dv % 16 != 0 ? "D and Dv must be multiples of 16 for e4m3" : nullptr;
+}
+
 static const char *cudnn_supports(const attn_problem *shape, const attn_tuning *, const device_info *device) {
-  const char *refusal = cudnn_rows(shape);
-  if (refusal != nullptr) return refusal;
+  const char *const types = cudnn_types(shape, device), *const rows = cudnn_rows(shape);
+  if (types != nullptr || rows != nullptr) return types != nullptr ? types : rows;
   if (shape->lse && attn_is_ragged(shape))
     return "lse must be left out of a ragged batch: cuDNN's LSE lies there in another order";
   if (shape->sink && shape->Sq == 1)
@@ -1035,14 +1105,14 @@ extern "C" const struct attn_variant attn_variant_cudnn = {
     .name = "cudnn",
     .summary = "cuDNN 9's fused attention through its backend graph API, loaded at run time: the reference",
     .limits =
-        "masks need Sq <= Skv; compute capability >= 8.0; libcudnn.so.9, for pages 9.5; lengths and offsets of "
-        "sequences are made before timing",
+        "masks need Sq <= Skv in each sequence; e4m3 needs scales=tensor; compute capability >= 8.0, for e4m3 "
+        "10.0; libcudnn.so.9, for pages 9.5; lengths and offsets are made before timing",
     .runs_on = DEVICE_CUDA,
     .math = ATTN_MATH_TENSOR,
     .takes = ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK |
-             ATTN_TAKES_LAYOUT | ATTN_TAKES_BATCH | ATTN_TAKES_PAGE,
-    .dtypes = ATTN_DTYPES_16_BITS,
-    .dtypes_why = "cuDNN fuses attention on tensor cores only, and of e4m3 its O is of 8 bits too on Hopper",
+             ATTN_TAKES_LAYOUT | ATTN_TAKES_BATCH | ATTN_TAKES_PAGE | ATTN_TAKES_OUT_DTYPE | ATTN_TAKES_SCALES,
+    .dtypes = ATTN_DTYPES_16_BITS | ATTN_DTYPE_BIT(ATTN_E4M3),
+    .dtypes_why = "cuDNN fuses attention on tensor cores only",
     .dims = {.most = 256, .multiple = 8, .why = "what cuDNN fuses forward, in loads of 16 bytes"},
     .tunables = attn::cudnn_tunables,
     .supports = attn::cudnn_supports,

@@ -40,6 +40,37 @@ TEST(a_vendor_is_planned_without_launches) {
   assert_int_equal(record.status, CELL_skipped);
 }
 
+/* One KV head; `batch` as in a sweep, or "". */
+static void refuses(const char *batch, bool causal, struct attn_problem shape, const char *gpu, const char *why) {
+  const struct attn_variant *variant = variant_find("cudnn");
+  const struct attn_tuning tuning = variant_default_tuning(variant);
+  if (batch[0] != '\0') {
+    assert_non_null(attn_batch_read(batch, &shape.batch));
+    const struct attn_group extent = attn_batch_extent(&shape.batch);
+    shape.B = extent.count, shape.Sq = extent.Sq, shape.Skv = extent.Skv;
+  }
+  if (causal) shape.right = 0;
+  const char *said = variant_supports(variant, &shape, &tuning, &gpu_model_find(gpu)->info);
+  if (why == NULL ? said != NULL : said == NULL || strstr(said, why) == NULL)
+    fail_msg("\"%s\": %s", batch, said != NULL ? said : "taken");
+}
+
+TEST(cudnn_refuses_sequences_whose_rows_see_no_key_and_types_of_other_gpus) {
+  struct attn_problem dense = ATTN_DENSE(2, 4, 1, 64, 64, 64, ATTN_BF16, false), lse = dense, e4m3 = dense;
+  refuses("2q33s70_q5s9", false, dense, "h200", NULL);
+  refuses("2q33s70_q0s9_q0s0", true, dense, "h200", NULL);
+  refuses("2q33s70_q9s5", false, dense, "h200", NULL);
+  refuses("2q33s70_q9s5", true, dense, "h200", "Sq must be at most Skv");
+  refuses("2q33s70_q9s0", false, dense, "h200", "must have keys");
+  lse.lse = true;
+  refuses("", false, lse, "h200", NULL);
+  refuses("2q33s70", false, lse, "h200", "lse must be left out of a ragged batch");
+  e4m3.kv_dtype = 1;
+  refuses("", false, e4m3, "h200", "kv_dtype must be left out");
+  e4m3.kv_dtype = 0, e4m3.dtype = ATTN_E4M3;
+  refuses("", false, e4m3, "h200", "needs compute capability 10.0");
+}
+
 /* One block on 132 SMs, a grid that does not grow with B*H: everything that a kernel of ours would be told. */
 TEST(a_kernel_read_back_gets_no_advice_and_is_not_called_serial) {
   static struct rows rows;
