@@ -9,8 +9,9 @@
  * Weights are scaled by 2^8, so that the largest of a row is 256 and exact, and few of the others are subnormal. For
  * that a row's reference is always its maximum so far. The scale is a part of the reference.
  *
- * The tensor cores' sums of e4m3 have 14 bits. `part` holds those of a few tiles; then they are added to the fp32
- * sums in `o`, with the scale of V, after kPromoted keys at the latest. Where `part` is too large for the registers
+ * The tensor cores' sums of e4m3 have 14 bits. `part` holds P V of one tile, which is added to the fp32 sums in `o`.
+ * They are multiplied by a factor there anyway, the scale of V, which can as well hold what the reference has grown
+ * by since the round began. So `o` is not rescaled when a maximum moves. Where `part` is too large for the registers
  * beside `o`, it has a part of the columns, and P V is made in as many products, one after the other. */
 #ifndef ATTNBENCH_KERNELS_WGMMA_FP8_TILE_CUH
 #define ATTNBENCH_KERNELS_WGMMA_FP8_TILE_CUH
@@ -23,7 +24,6 @@ using wgmma_tile::kWorkInfos;
 
 constexpr uint32_t kSlabColumns = 128; /* of a slab's row */
 constexpr uint32_t kRawSlots = 2;      /* tiles of V that wait to be transposed */
-constexpr uint32_t kPromoted = 512;    /* keys; what the check of e4m3 asks for (cli/measure/check.h) */
 
 struct Shape {
   uint32_t D, Dv;      /* at most so many columns; those beyond a tensor's are zeros */
@@ -31,6 +31,7 @@ struct Shape {
   uint32_t keys;       /* of a tile; a multiple of 32, at most 128 */
   uint32_t slots;      /* tiles in the ring, of K and of transposed V together */
   uint32_t chunks = 1; /* products that make P V of a tile; Dv / chunks columns each */
+  uint32_t fma_exp = 0; /* exponentials on the FMA pipe, of 16; the others on the special-function unit */
 };
 
 constexpr ATTN_HD uint32_t slabs(uint32_t D) { return (D + kSlabColumns - 1) / kSlabColumns; }
@@ -104,10 +105,12 @@ struct Config {
   static constexpr uint32_t kSlabs = slabs(S_.D), kVSlabs = slabs(S_.Dv), kRawBytes = raw_bytes(S_);
   static constexpr uint32_t kSlotBytes = slot_bytes(S_), kGroupBytes = kSlabs * 64 * 128;
   static constexpr uint32_t kChunks = S_.chunks, kChunk = S_.Dv / S_.chunks;
-  static constexpr uint32_t kPromotedTiles = kPromoted / S_.keys;
+  static_assert(S_.keys <= 512); /* that are summed in 14 bits: what the check of e4m3 asks for (kernels/bounds.h) */
   static constexpr bool kTurns = kGroups > 1, kScaled = true;
-  static constexpr uint32_t kConsumerRegisters = kGroups == 3 ? 152 : 232;
-  static constexpr uint32_t kProducerRegisters = kGroups == 3 ? 56 : 40;
+  static constexpr uint32_t kConsumerRegisters =
+      kGroups == 3 ? (kDv <= 64 ? 152 : 160) : kDv <= 64 ? 216 : 232;
+  static constexpr uint32_t kProducerRegisters =
+      kGroups == 3 ? (kDv <= 64 ? 56 : 32) : kDv <= 64 ? 72 : 40;
   /* Tiles that two warpgroups can be apart, with their rows. */
   static constexpr uint32_t kApart = ceil_div((kGroups - 1) * 64, kKeys);
   static_assert(kSlots >= 4 * kApart && kKeys % 32 == 0 && kKeys <= 128 && S_.D % 32 == 0 && kChunk % 16 == 0 &&
@@ -192,22 +195,35 @@ struct Transposer {
     return slab + row * 128 + (chunk ^ row % 8) * 16;
   }
 
-  /* 32 keys of 16 columns. Of a column pair c, lanes of the lower half of the warp store the even column first, the
-   * others the odd one, so that the eight rows that are stored at a time lie in different banks. */
-  __device__ __forceinline__ void transpose(uint32_t from, uint32_t to, uint32_t keys, uint32_t columns) const {
+  /* Pieces of 32 keys and 16 columns, some at once, so that the latency of the reads is waited for once. Of a column
+   * pair, lanes of the lower half of the warp store the even column first, the others the odd one, so that the eight
+   * rows that are stored at a time lie in different banks. */
+  static constexpr uint32_t kColumns = C::kDv / 16, kPieces = C::kKeys / 32 * kColumns / 2; /* of a warp */
+  static constexpr uint32_t kAtOnce = C::kProducerRegisters > 40 && kPieces % 4 == 0   ? 4
+                                      : C::kProducerRegisters > 40 && kPieces % 3 == 0 ? 3
+                                                                                       : 2;
+
+  __device__ __forceinline__ void transpose(uint32_t from, uint32_t to, uint32_t first_piece) const {
     const uint32_t lane = threadIdx.x % kWarp, row = lane % 8, half = lane / 16, set = lane / 8 % 2;
     const bool is_swapped = lane >= 16; /* of what the lane holds; of the row whose address it gives: row >= 4 */
-    uint32_t m[4], w[4];
-    ptx::ldmatrix_x4_trans(m, swizzled(from + columns / 8 * C::kKeys * 128, keys * 32 + lane, columns % 8));
     const uint32_t first = is_swapped ? 0x7531 : 0x6420, second = is_swapped ? 0x6420 : 0x7531;
-    w[0] = __byte_perm(m[0], m[1], first), w[1] = __byte_perm(m[0], m[1], second);
-    w[2] = __byte_perm(m[2], m[3], first), w[3] = __byte_perm(m[2], m[3], second);
-    const uint32_t column = columns * 16 + 2 * row + (set ^ (row >= 4 ? 1 : 0));
-    ptx::stmatrix_x4(swizzled(to, column, keys * 2 + half), w);
+    uint32_t m[kAtOnce][4];
+#pragma unroll
+    for (uint32_t i = 0; i < kAtOnce; ++i) {
+      const uint32_t piece = first_piece + 2 * i, keys = piece / kColumns, columns = piece % kColumns;
+      ptx::ldmatrix_x4_trans(m[i], swizzled(from + columns / 8 * C::kKeys * 128, keys * 32 + lane, columns % 8));
+    }
+#pragma unroll
+    for (uint32_t i = 0; i < kAtOnce; ++i) {
+      const uint32_t piece = first_piece + 2 * i, keys = piece / kColumns, columns = piece % kColumns;
+      const uint32_t w[4] = {__byte_perm(m[i][0], m[i][1], first), __byte_perm(m[i][0], m[i][1], second),
+                             __byte_perm(m[i][2], m[i][3], first), __byte_perm(m[i][2], m[i][3], second)};
+      const uint32_t column = columns * 16 + 2 * row + (set ^ (row >= 4 ? 1 : 0));
+      ptx::stmatrix_x4(swizzled(to, column, keys * 2 + half), w);
+    }
   }
 
   __device__ __forceinline__ void run() {
-    constexpr uint32_t kColumns = C::kDv / 16, kPieces = C::kKeys / 32 * kColumns;
     const uint32_t warp = threadIdx.x / kWarp % 2;
     for (uint32_t round = 0, index; (index = wgmma_tile::item_index<C>(round)) < items; ++round) {
       const Item item = wgmma_general::item_of<C>(a, index);
@@ -218,11 +234,8 @@ struct Transposer {
         hopper::barrier_wait(at.raw_full(raw.slot), raw.parity);
         hopper::barrier_wait(at.empty(cursor.slot), cursor.parity ^ 1);
         const uint32_t from = at.raw(raw.slot), to = at.slot(cursor.slot);
-#pragma unroll 2
-        for (uint32_t i = 0; i < kPieces / 2; ++i) {
-          const uint32_t piece = 2 * i + warp;
-          transpose(from, to, piece / kColumns, piece % kColumns);
-        }
+#pragma unroll 1
+        for (uint32_t i = 0; i < kPieces; i += kAtOnce) transpose(from, to, 2 * i + warp);
         hopper::fence_async(); /* before wgmma reads what was stored, and the copy engine writes where it was read */
         hopper::named_sync(kTransposeBarrier, kTransposers);
         if (threadIdx.x % kTransposers == 0)
@@ -243,10 +256,15 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
   using Base::acquire_last, Base::drop, Base::drop_before_first, Base::forward, Base::has_next, Base::work_info;
   using Base::first_tile, Base::last_tile, Base::plain_begin, Base::plain_end, Base::masked_end, Base::unseen_end;
   static constexpr float kScaleBits = 8.0f; /* weights are scaled by 2^8 */
+  static constexpr float kSumMost = 0x1p60f; /* of a tile's weights, as they are added to the row's sum */
 
-  float part[C::kChunk / 2]; /* as o, of a chunk of columns; sums of the last `tiles` tiles */
+  float part[C::kChunk / 2]; /* as o, of a chunk of columns; P V of one tile */
   uint32_t w[C::kKeys / 8];  /* weights, the A operand */
-  uint32_t tiles = 0;
+  float lift[2]; /* for each row: what the weights are to be multiplied by to be relative to what o and the sum are */
+  /* Of this round: its first tile, what a score is multiplied by to be an exponent of 2, and the scale of V. */
+  float pending[2];
+  uint32_t first, nothing;
+  float exponent_scale, v_scale;
 
   __device__ __forceinline__ Multiplier(const Params &params, const Layout<C> &layout, uint32_t g)
       : Base(params, layout, g) {}
@@ -263,13 +281,13 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
                                            forward(keys, d / 4 * C::kKeys * 128 + d % 4 * 32), d > 0);
     hopper::wgmma_commit();
   }
-  /* Starts part += P V, of a chunk of the columns; part = P V when not `keep`. */
-  __device__ __forceinline__ void start_pv(uint32_t slot, uint32_t chunk, bool keep) {
+  /* Starts part = P V, of a chunk of the columns. */
+  __device__ __forceinline__ void start_pv(uint32_t slot, uint32_t chunk) {
     const uint64_t v = hopper::operand(at.slot(slot) + chunk * C::kChunk * 128);
     hopper::wgmma_fence();
 #pragma unroll
     for (uint32_t k = 0; k < C::kKeys / 32; ++k)
-      hopper::MultiplyQkRegisters<E, C::kChunk>::run(part, w + 4 * k, forward(v, k * 32), k > 0 || keep);
+      hopper::MultiplyQkRegisters<E, C::kChunk>::run(part, w + 4 * k, forward(v, k * 32), k > 0);
     hopper::wgmma_commit();
   }
 
@@ -279,24 +297,46 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
   /* What a product of numbers of Q and of K is multiplied by to be one of their values. */
   __device__ __forceinline__ float score_scale(uint32_t round, uint32_t tile) const {
     const uint4 info = scales(round);
-    const float scale = __int_as_float((int)info.x);
-    return a.blocks > 0 ? scale * a.k_scale[info.z + tile * C::kKeys / ATTN_SCALE_KEYS] : scale;
+    return __int_as_float((int)info.x) * a.k_scale[info.z + tile * C::kKeys / ATTN_SCALE_KEYS];
   }
   __device__ __forceinline__ float value_scale(uint32_t round, uint32_t tile) const {
-    const uint4 info = scales(round);
-    return a.blocks > 0 ? a.v_scale[info.z + tile * C::kKeys / ATTN_SCALE_KEYS] : __int_as_float((int)info.y);
+    return a.blocks > 0 ? a.v_scale[scales(round).z + tile * C::kKeys / ATTN_SCALE_KEYS] : v_scale;
   }
 
-  /* Scores to weights. True: what was summed before, and the output, is to be multiplied by softmax.factor. */
-  template <bool Masked>
-  __device__ __forceinline__ bool soften(uint32_t round, uint32_t tile) {
-    float scale = score_scale(round, tile);
-    if (a.cap_scale != 0.0f)
-      this->cap(a.cap_scale * scale), scale = a.scale_log2;
-    else
-      scale *= a.scale_log2;
+  /* Scores of products become tanh of `scale` times them; one after the other, since registers are scarce. */
+  __device__ __forceinline__ void cap(float scale) {
+#pragma unroll
+    for (uint32_t i = 0; i < C::kKeys / 2; ++i) {
+      float one[] = {wgmma_general::tanh_any(s[i] * scale)};
+      hopper::pin(one);
+      s[i] = one[0];
+    }
+  }
+
+  /* Which groups of 8 columns; evenly spread. */
+  static constexpr __device__ bool on_fma_pipe(uint32_t j) {
+    return (j + 1) * C::kShape.fma_exp / 16 > j * C::kShape.fma_exp / 16;
+  }
+  /* 2^x where x <= 8, 75e-6 of it at most away; NaN stays NaN. */
+  static __device__ __forceinline__ float exp2_by_fma(float x) {
+    constexpr float kMagic = 12582912.0f; /* 1.5 * 2^23: what is added to it is rounded to an integer */
+    x = ptx::max_nan(x, -126.0f);
+    const float r = x + kMagic, f = x - (r - kMagic);
+    const float y = fmaf(fmaf(fmaf(0.0551716691f, f, 0.2426111222f), f, 0.6932609855f), f, 0.9999280736f);
+    return y * __int_as_float((__float_as_int(r) << 23) + 0x3f800000);
+  }
+
+  /* Scores to weights, whose sums are added to those of the rows. `next_lift` is theirs. */
+  template <bool Masked, typename At>
+  __device__ __forceinline__ void soften(uint32_t round, uint32_t tile, float (&next_lift)[2],
+                                         uint32_t (&packed)[C::kKeys / 8], const At &at_chunk) {
+    float scale = exponent_scale;
+    if (a.blocks > 0) scale = score_scale(round, tile) * (a.cap_scale != 0.0f ? a.cap_scale : a.scale_log2);
+    if (a.cap_scale != 0.0f) cap(scale), scale = a.scale_log2;
     if (Masked) this->mask(round, tile);
-    const bool raised = raise(scale);
+    raise(scale, next_lift);
+    float tile_sum[2];
+    at_chunk(1);
 #pragma unroll
     for (uint32_t i = 0; i < 2; ++i) {
       const float base = softmax.reference[i] == minus_infinity() ? 0.0f : softmax.reference[i];
@@ -306,82 +346,107 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
 #pragma unroll
         for (uint32_t c = 0; c < 2; ++c) {
           float &x = s[4 * j + 2 * i + c];
-          x = ptx::ex2(fmaf(x, scale, -base));
+          x = fmaf(x, scale, -base);
+          x = on_fma_pipe(j) ? exp2_by_fma(x) : ptx::ex2(x);
           sum[c] += x;
         }
-      softmax.sum[i] += sum[0] + sum[1];
+      tile_sum[i] = sum[0] + sum[1];
+      at_chunk(2 + i);
     }
-    return raised;
+    pack(packed);
+    hopper::pin(packed);
+    /* The branch also keeps the compiler from waiting for P V of the tile before first. */
+    if (__any_sync(kFullWarp, fmaxf(tile_sum[0] * next_lift[0], tile_sum[1] * next_lift[1]) > kSumMost))
+      settle(next_lift);
+#pragma unroll
+    for (uint32_t i = 0; i < 2; ++i) softmax.sum[i] = fmaf(tile_sum[i], next_lift[i], softmax.sum[i]);
   }
-  __device__ __forceinline__ bool raise(float scale) {
+  /* The maxima are of integers, three at a time: a float that is not negative compares as its bits do, and is larger
+   * than every negative one. Where a thread has no other, they are looked for again. */
+  __device__ __forceinline__ void raise(float scale, float (&next_lift)[2]) {
     float largest[2];
+    bool is_negative = false, grew = false;
 #pragma unroll
     for (uint32_t i = 0; i < 2; ++i) {
-      float x[2] = {fmaxf(s[2 * i], s[2 * i + 1]), fmaxf(s[4 + 2 * i], s[4 + 2 * i + 1])};
+      const auto bits = [&](uint32_t j) { return __float_as_int(s[j / 2 * 4 + 2 * i + j % 2]); };
+      int32_t x[2] = {bits(0), bits(1)};
 #pragma unroll
-      for (uint32_t j = 2; j < C::kKeys / 8; ++j)
-        x[j % 2] = fmaxf(x[j % 2], fmaxf(s[4 * j + 2 * i], s[4 * j + 2 * i + 1]));
-      largest[i] = fmaf(fmaxf(x[0], x[1]), scale, -kScaleBits);
+      for (uint32_t j = 2; j < C::kKeys / 4; j += 2) x[j / 2 % 2] = ptx::max3(x[j / 2 % 2], bits(j), bits(j + 1));
+      const int32_t most = max(x[0], x[1]);
+      largest[i] = fmaf(__int_as_float(most), scale, -kScaleBits);
+      next_lift[i] = lift[i];
+      is_negative = is_negative || most < 0;
+      grew = grew || largest[i] > softmax.reference[i];
     }
-    const bool grew = largest[0] > softmax.reference[0] || largest[1] > softmax.reference[1];
-    if (!__any_sync(kFullWarp, grew)) return false;
+    if (!__any_sync(kFullWarp, grew || is_negative)) return;
+    if (__any_sync(kFullWarp, is_negative)) {
+#pragma unroll
+      for (uint32_t i = 0; i < 2; ++i) {
+        float x = s[2 * i];
+#pragma unroll
+        for (uint32_t j = 1; j < C::kKeys / 4; ++j) x = fmaxf(x, s[j / 2 * 4 + 2 * i + j % 2]);
+        largest[i] = fmaf(x, scale, -kScaleBits);
+      }
+    }
 #pragma unroll
     for (uint32_t i = 0; i < 2; ++i) {
-      const float next = fmaxf(softmax.reference[i], quad_max(largest[i]));
-      softmax.factor[i] = ptx::ex2(softmax.reference[i] - (next == minus_infinity() ? 0.0f : next));
+      const float before = softmax.reference[i], next = fmaxf(before, quad_max(largest[i]));
+      if (before != minus_infinity()) next_lift[i] *= ptx::ex2(next - before);
       softmax.reference[i] = next;
-      softmax.sum[i] *= softmax.factor[i];
     }
-    return true;
   }
-  __device__ __forceinline__ void pack() {
+  /* o and the sums become relative to the reference, which is 1 / now of what they are relative to. */
+  __device__ __forceinline__ void settle(float (&now)[2]) {
+    const float f[2] = {ptx::rcp(now[0]), ptx::rcp(now[1])};
+#pragma unroll
+    for (uint32_t j = 0; j < C::kDv / 2; ++j) o[j] *= f[j / 2 % 2];
+#pragma unroll
+    for (uint32_t i = 0; i < 2; ++i) softmax.sum[i] *= f[i], lift[i] *= f[i], now[i] = 1.0f;
+  }
+  __device__ __forceinline__ void pack(uint32_t (&packed)[C::kKeys / 8]) const {
 #pragma unroll
     for (uint32_t k = 0; k < C::kKeys / 32; ++k)
 #pragma unroll
       for (uint32_t i = 0; i < 4; ++i) {
         const float *const x = s + 16 * k + i / 2 * 8 + i % 2 * 2;
-        w[4 * k + i] = ptx::pack_e4m3(x[0], x[1], x[4], x[5]);
+        packed[4 * k + i] = ptx::pack_e4m3(x[0], x[1], x[4], x[5]);
       }
   }
-  __device__ __forceinline__ void rescale(bool raised) {
-    if (!raised) return;
-#pragma unroll
-    for (uint32_t j = 0; j < C::kDv / 2; ++j) o[j] *= softmax.factor[j / 2 % 2];
-    if constexpr (C::kChunks == 1) { /* else `part` holds nothing now */
-      if (tiles == 0) return;
-#pragma unroll
-      for (uint32_t j = 0; j < C::kChunk / 2; ++j) part[j] *= softmax.factor[j / 2 % 2];
-    }
-  }
   __device__ __forceinline__ void add(uint32_t chunk, float scale) {
+    const float f[2] = {lift[0] * scale, lift[1] * scale};
 #pragma unroll
     for (uint32_t j = 0; j < C::kChunk / 2; ++j) {
       float &sum = o[chunk * C::kChunk / 2 + j];
-      sum = fmaf(part[j], scale, sum);
+      sum = fmaf(part[j], f[j / 2 % 2], sum);
     }
-    tiles = 0;
+    hopper::pin(o);
   }
 
-  /* The first chunk of P V of this tile has been waited for: the others, and what is to be added to o. `last`: of the
-   * round. */
-  __device__ __forceinline__ void finish_pv(uint32_t slot, uint32_t round, uint32_t tile, bool last) {
-    hopper::pin(part), hopper::pin(w);
-    if constexpr (C::kChunks == 1) {
-      release(slot);
-      if (++tiles == C::kPromotedTiles || a.blocks > 0 || last) add(0, value_scale(round, tile));
-    } else {
-      const float scale = value_scale(round, tile);
+  __device__ __forceinline__ void add_pending() {
 #pragma unroll
-      for (uint32_t chunk = 0; chunk < C::kChunks; ++chunk) {
-        if (chunk > 0) {
-          start_pv(slot, chunk, false);
-          this->template wait<0>();
-          hopper::pin(part), hopper::pin(w);
-        }
-        add(chunk, scale);
-      }
-      release(slot);
+    for (uint32_t j = 0; j < C::kChunk / 2; ++j) {
+      float &sum = o[(C::kChunks - 1) * C::kChunk / 2 + j];
+      sum = fmaf(part[j], pending[j / 2 % 2], sum);
     }
+    hopper::pin(o);
+  }
+  /* Waits for a chunk of P V, adds it to o and starts the one after it. */
+  __device__ __forceinline__ void next_chunk(uint32_t slot, uint32_t chunk, float scale) {
+    this->template wait<0>();
+    hopper::pin(part), hopper::pin(w);
+    add(chunk - 1, scale);
+    start_pv(slot, chunk);
+  }
+
+  /* The first chunk of P V of this tile has been waited for: the others, and what is to be added to o. */
+  __device__ __forceinline__ void finish_pv(uint32_t slot, uint32_t round, uint32_t tile) {
+    const float scale = value_scale(round, tile);
+#pragma unroll
+    for (uint32_t chunk = 1; chunk < C::kChunks; ++chunk) next_chunk(slot, chunk, scale);
+    if constexpr (C::kChunks > 1) this->template wait<0>();
+    hopper::pin(part), hopper::pin(w);
+    release(slot);
+    add(C::kChunks - 1, scale);
   }
 
   /* One tile further: `tile` is the one whose scores are begun, the weights are those of the tile after it. */
@@ -391,31 +456,52 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
     begin_turn();
     fence();
     start_qk(k, round);
+    add_pending();
     const uint32_t v = acquire();
-    start_pv(v, 0, tiles > 0);
+    start_pv(v, 0);
     end_turn();
     this->template wait<1>();
     hopper::pin(s);
     release(k);
-    if (tile == first_tile(round)) release_q(round);
-    const bool raised = soften<Masked>(round, tile);
+    if (tile == first) release_q(round);
+    float next_lift[2];
+    uint32_t packed[C::kKeys / 8];
+    const float scale = value_scale(round, tile + 1);
+    soften<Masked>(round, tile, next_lift, packed, [&](uint32_t chunk) {
+      if (chunk < C::kChunks) next_chunk(v, chunk, scale);
+    });
     this->template wait<0>();
-    finish_pv(v, round, tile + 1, false);
-    rescale(raised);
-    pack();
+    hopper::pin(part), hopper::pin(w);
+    release(v);
+    pending[0] = lift[0] * scale, pending[1] = lift[1] * scale;
+    lift[0] = next_lift[0], lift[1] = next_lift[1];
+#pragma unroll
+    for (uint32_t i = 0; i < C::kKeys / 8; ++i) w[i] = packed[i] | (w[i] & nothing);
+  }
+  template <bool Masked>
+  __device__ __forceinline__ void steps(uint32_t round, uint32_t &tile, uint32_t end) {
+#pragma unroll 1
+    while (tile > end) step<Masked>(round, --tile);
   }
 
   /* The first tile of a round, whose product has been waited for, and the turns to pass on. */
   __device__ __forceinline__ void begin_round(uint32_t round, uint32_t k) {
     const uint32_t tile = last_tile(round);
+    const uint4 info = scales(round);
+    first = first_tile(round);
+    exponent_scale = __int_as_float((int)info.x) * (a.cap_scale != 0.0f ? a.cap_scale : a.scale_log2);
+    v_scale = __int_as_float((int)info.y);
     softmax.reset();
-    tiles = 0;
+    lift[0] = lift[1] = 1.0f;
 #pragma unroll
     for (uint32_t j = 0; j < C::kDv / 2; ++j) o[j] = 0.0f;
+    pending[0] = pending[1] = 0.0f;
+#pragma unroll
+    for (uint32_t j = 0; j < C::kChunk / 2; ++j) part[j] = 0.0f;
     release(k);
-    if (tile == first_tile(round)) release_q(round);
-    soften<true>(round, tile);
-    pack();
+    if (tile == first) release_q(round);
+    float next_lift[2]; /* stays 1 */
+    soften<true>(round, tile, next_lift, w, [](uint32_t) {});
     if ((work_info(round).z & 0xffff) > 0) drop(1); /* V of the last tile before them */
 #pragma unroll 1
     for (uint32_t turns = work_info(round).w >> 16; turns > 0; --turns) begin_turn(), end_turn();
@@ -423,6 +509,7 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
 
   __device__ __forceinline__ void run(uint32_t items) {
     if (wgmma_tile::item_index<C>(0) >= items) return;
+    nothing = ptx::opaque(0);
     acquire_q(0);
     drop_before_first(work_info(0).z & 0xffff);
     uint32_t k = acquire();
@@ -436,30 +523,30 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
     for (uint32_t round = 0;; ++round) {
       begin_round(round, k);
       uint32_t tile = last_tile(round);
-#pragma unroll 1
-      while (tile > masked_end(round)) step<true>(round, --tile);
-#pragma unroll 1
-      while (tile > unseen_end(round)) step<false>(round, --tile);
-#pragma unroll 1
-      while (tile > first_tile(round)) step<true>(round, --tile);
+      steps<true>(round, tile, masked_end(round));
+      steps<false>(round, tile, unseen_end(round));
+      steps<true>(round, tile, first);
       const uint32_t v = acquire_last(round);
+      add_pending();
       begin_turn();
       fence();
       if (!has_next(round)) {
-        start_pv(v, 0, tiles > 0);
+        start_pv(v, 0);
         end_turn();
         this->template wait<0>();
-        finish_pv(v, round, tile, true);
+        finish_pv(v, round, tile);
+        settle(lift);
         this->store(round);
         return;
       }
-      start_pv(v, 0, tiles > 0);
+      start_pv(v, 0);
       acquire_q(round + 1);
       k = acquire();
       start_qk(k, round + 1);
       end_turn();
       this->template wait<1>();
-      finish_pv(v, round, tile, true);
+      finish_pv(v, round, tile);
+      settle(lift);
       this->store(round);
       this->template wait<0>();
       hopper::pin(s);

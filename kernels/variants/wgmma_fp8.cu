@@ -3,7 +3,10 @@
  *
  * Idea: as wgmma_general, at twice its rate of products and half of its bytes. V is transposed on chip, by two warps
  *   that have nothing else to do; weights are packed from accumulators to an operand in registers; sums of few bits
- *   are added to fp32 ones after 512 keys at the latest.
+ *   are added to fp32 ones after each tile of keys, with a factor that also holds the scale of V and the growth of
+ *   the row's maximum, so that O is not rescaled. Two warps of a scheduler have to hide each other's latencies, so
+ *   what can be done while others wait is moved there: the weights are packed between exponentials, and the sums are
+ *   added while the next scores are being multiplied.
  *
  * Source: FlashAttention-3 for the transposing of V beside the products; DeepSeek-V3's report for adding the sums of
  *   tensor cores to fp32 ones; the rest is written from the PTX manual.
@@ -36,16 +39,17 @@ namespace wgmma_fp8 {
 /* A kernel that is compiled. */
 struct Kernel {
   Shape shape;
-  uint32_t turn, step; /* what a block takes from one q tile to the next, and for a tile of keys; 10 ns. Predicted
-                        * from the table above at 60 % of what bounds it; not measured. */
+  uint32_t turn, step; /* what a block takes on an H200 from one q tile to the next, and for a tile of keys; 10 ns */
 };
 
 /* Of the kernels that fit the tunables the cheapest is taken. */
 constexpr Kernel kKernels[] = {
-    {{.D = 64, .Dv = 64, .groups = 3, .keys = 96, .slots = 8}, 180, 110},
-    {{.D = 64, .Dv = 64, .groups = 2, .keys = 128, .slots = 8}, 180, 98},
-    {{.D = 128, .Dv = 128, .groups = 2, .keys = 128, .slots = 8}, 200, 98},
-    {{.D = 256, .Dv = 256, .groups = 2, .keys = 64, .slots = 5, .chunks = 4}, 300, 98},
+    {{.D = 64, .Dv = 64, .groups = 3, .keys = 96, .slots = 8}, 220, 128},
+    {{.D = 64, .Dv = 64, .groups = 2, .keys = 128, .slots = 8}, 220, 128},
+    {{.D = 128, .Dv = 128, .groups = 2, .keys = 128, .slots = 8}, 250, 157},
+    {{.D = 128, .Dv = 128, .groups = 3, .keys = 64, .slots = 10, .chunks = 2}, 250, 157},
+    {{.D = 256, .Dv = 256, .groups = 2, .keys = 64, .slots = 5, .chunks = 4}, 320, 142},
+    {{.D = 256, .Dv = 256, .groups = 2, .keys = 96, .slots = 4, .chunks = 4}, 320, 188},
 };
 
 #ifdef __CUDACC__
