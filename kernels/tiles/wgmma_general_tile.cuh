@@ -1,5 +1,5 @@
 /* The kernel of `wgmma_general`: that of `wgmma` (wgmma_tile.cuh) for windows, soft caps, sinks, V narrower than K,
- * and tensors with any strides.
+ * tensors with any strides, and lists of blocks.
  *
  * An item, the q tile of one head, attends the tiles of keys [begin, end); each of its warpgroups attends a part of
  * them, [its begin, its end), with as many tiles as the others or fewer. The ring has all tiles of the item, from the
@@ -9,7 +9,10 @@
  * its own.
  *
  * How far they can be apart: one warpgroup still holds V of its last tile, another waits for the first K of the next
- * item. That is 2 (left + skipped) slots of the ring, where no other number of tiles is larger. */
+ * item. That is 2 (left + skipped) slots of the ring, where no other number of tiles is larger.
+ *
+ * With lists of blocks, tiles are numbered through the item's list from its first keys, and all warpgroups multiply
+ * all of them. A tile and an item each lie in one block. */
 #ifndef ATTNBENCH_KERNELS_WGMMA_GENERAL_TILE_CUH
 #define ATTNBENCH_KERNELS_WGMMA_GENERAL_TILE_CUH
 
@@ -113,8 +116,8 @@ inline double cost(const attn_problem &shape, uint32_t rows, uint32_t keys, uint
 
 /* Heads of a section (CausalOrder) for items of any lengths: as few as share K and V, or more where those load the
  * blocks more evenly. `length`: tiles of keys of the q tiles of a head, in the order in which a section has them.
- * `unit`: heads that share K and V, of which `unit_bytes` are in use at once. A block's time for an item is its length
- * and `turn`. */
+ * `unit`: heads that share K and V, of which `unit_bytes` are in use at once. A block's time for an item is its
+ * length and `turn`. */
 inline uint32_t even_section(const std::vector<uint32_t> &length, uint32_t heads, uint32_t unit, double unit_bytes,
                              uint32_t blocks, double turn) {
   constexpr uint32_t kTries = 32, kRounds = 128;
@@ -122,7 +125,7 @@ inline uint32_t even_section(const std::vector<uint32_t> &length, uint32_t heads
   const uint32_t tiles = (uint32_t)length.size(), units = ceil_div(heads, unit);
   uint32_t best = unit;
   double cheapest = 0;
-  if (tiles == 0 || (uint64_t)heads * tiles > INT32_MAX) return unit;
+  if (tiles == 0 || blocks > 1024 || (uint64_t)heads * tiles > INT32_MAX) return unit;
   for (uint32_t of_units = 1; of_units <= units && of_units <= kTries; ++of_units) {
     const uint32_t section = of_units * unit < heads ? of_units * unit : heads, items = heads * tiles;
     const CausalOrder order = causal_order(heads, tiles, section);
@@ -182,8 +185,8 @@ inline const char *refusal(const attn_problem &shape) {
   return nullptr;
 }
 
-/* The passes `order`, of ragged batches and lists of blocks alone, and `main`. `blocks`: as many as there are, each taking several items;
- * 0: one for each item. */
+/* The passes `order`, of ragged batches and lists of blocks alone, and `main`. `blocks`: as many as there are, each
+ * taking several items; 0: one for each item. */
 inline void plan_passes(const attn_problem &shape, uint32_t rows, uint32_t keys, uint32_t groups, uint32_t blocks,
                         uint32_t smem_bytes, const void *order, const void *main, attn_plan *plan) {
   const uint32_t count = (uint32_t)items(shape, rows);
@@ -369,8 +372,8 @@ __device__ __forceinline__ uint32_t item_count(const WgmmaGeneralParams &a) {
   return a.ragged != nullptr ? a.ragged->tiles * a.Hq : a.items;
 }
 
-/* The head, and the q tile by its number in the order of all sequences: longest first in every other section of heads,
- * so that the last section ends with the shortest. */
+/* The head, and the q tile by its number in the order of all sequences: longest first in every other section of
+ * heads, so that the last section ends with the shortest. */
 __device__ __forceinline__ Place ragged_place(const WgmmaGeneralParams &a, uint32_t index) {
   const CausalOrder &order = a.order;
   const uint32_t tiles = a.ragged->tiles, part = order.by_heads.quotient(a.ragged->by_tiles.quotient(index));
@@ -478,7 +481,7 @@ struct Walk {
 
  private:
   __device__ __forceinline__ void load() {
-    if (blocks > 0) next = (uint32_t)*--ahead, --blocks;
+    if (blocks > 0) next = (uint32_t) * --ahead, --blocks;
   }
 };
 
@@ -589,8 +592,7 @@ struct QFetcher {
     const uint32_t before = list.tiles == 0 ? 0 : list.first % a.block_tiles;
     const uint32_t last = list.tiles == 0 ? kNoTile : list.of_block(list.end - 1, a.block_tiles, item.tiles).end - 1;
     ptx::store_shared(at.work_info(group, round), make_uint4(tiles << 16, masked[0] | plain_end << 16, 0, 0));
-    ptx::store_shared(at.list_info(group, round),
-                      make_uint4((uint32_t)first, (uint32_t)(first >> 32), before, last));
+    ptx::store_shared(at.list_info(group, round), make_uint4((uint32_t)first, (uint32_t)(first >> 32), before, last));
   }
   /* `next`: the item of the next round; not below `items` where there is none. */
   __device__ __forceinline__ void write_tiles(uint32_t index, uint32_t next, uint32_t round, uint32_t group) const {
@@ -743,9 +745,11 @@ struct GeneralMultiplier : Multiplier<C> {
     const uint32_t lane = threadIdx.x % kWarp;
     const uint4 place = ptx::load_shared(more_info(round));
     const int32_t keys = (int32_t)place.w, tile_key = (int32_t)(tile * C::kKeys);
-    const int32_t position = (int32_t)place.x + (int32_t)(threadIdx.x % 128 / kWarp * 16); /* of the warp's first row */
+    const int32_t position =
+        (int32_t)place.x + (int32_t)(threadIdx.x % 128 / kWarp * 16); /* of the warp's first row */
     const int32_t first_key = tile_key + (int32_t)(lane % 4 * 2);
-    const bool has_end = (a.mask.right < 0 ? keys : min(position + a.mask.right + 1, keys)) < tile_key + (int32_t)C::kKeys;
+    const bool has_end =
+        (a.mask.right < 0 ? keys : min(position + a.mask.right + 1, keys)) < tile_key + (int32_t)C::kKeys;
     const bool has_first = a.mask.left >= 0 && position + 15 - a.mask.left > tile_key;
 #pragma unroll
     for (uint32_t i = 0; i < 2; ++i) {
@@ -902,11 +906,16 @@ struct GeneralMultiplier : Multiplier<C> {
     for (uint32_t round = 0;; ++round) {
       begin_round(round, k);
       bool keep = false;
-      masked_steps(round, last_tile(round), masked_end(round), keep);
+      uint32_t tile = last_tile(round), end = masked_end(round);
 #pragma unroll 1
-      for (uint32_t tiles = masked_end(round) - unseen_end(round); tiles > 0; --tiles)
-        step<Base::UNSEEN>(round, 0, keep), keep = true;
-      masked_steps(round, unseen_end(round), first_tile(round), keep);
+      for (;;) { /* twice at most: short items have the instructions of one masked step in the cache */
+        masked_steps(round, tile, end, keep);
+        if (end == first_tile(round)) break;
+#pragma unroll 1
+        for (uint32_t tiles = end - unseen_end(round); tiles > 0; --tiles)
+          step<Base::UNSEEN>(round, 0, keep), keep = true;
+        tile = unseen_end(round), end = first_tile(round);
+      }
       const uint32_t v = acquire_last(round);
       begin_turn();
       fence();
@@ -976,8 +985,8 @@ __global__ void __launch_bounds__(1024, 1) wgmma_general_order(RaggedParams a) {
   for_tiles([&](uint32_t which, const RaggedTile &tile) { a.order->tile[atomicAdd(&place[which], 1u)] = tile; });
 }
 
-/* The items of a problem with lists of blocks: each section of heads (CausalOrder) by the length of the lists, counted
- * and put behind one another as above. grid: the sections; a block of 1024 threads each. */
+/* The items of a problem with lists of blocks: each section of heads (CausalOrder) by the length of the lists,
+ * counted and put behind one another as above. grid: the sections; a block of 1024 threads each. */
 template <typename C>
 __global__ void __launch_bounds__(1024, 1) wgmma_general_sort(const __grid_constant__ SparseParams a) {
   constexpr uint32_t kClasses = 1024;

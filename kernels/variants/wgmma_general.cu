@@ -1,13 +1,22 @@
 /* wgmma_general: the kernel of `wgmma` for what that one does not take: windows, soft caps, sinks, V narrower than K,
- * tensors with any strides, and ragged batches (kernels/tiles/wgmma_general_tile.cuh).
+ * tensors with any strides, ragged batches, and lists of blocks (kernels/tiles/wgmma_general_tile.cuh).
  *
  * Idea: as wgmma. An item's tiles of keys have a beginning as well as an end, and each warpgroup has its own part of
  *   them: warpgroups whose rows come earlier run ahead of the others in the ring of tiles. So a warpgroup multiplies
  *   what its 64 rows attend, and the block's rows may be as many as keep the tensor cores busy. Strides are in the
- *   tensor maps and cost nothing. A soft cap is a polynomial on the FMA pipe where a warp's scores are below half of
- *   the cap, which scores of trained models are; the units of the exponential are needed for the softmax. A ragged
- *   batch has a pass of one block before: it reads the lengths and writes the q tiles of all sequences into an order,
- *   longest first, in which the blocks take them.
+ *   tensor maps and cost nothing. What else there is:
+ *   - A soft cap is a polynomial of three terms that gives the exponent of a weight at once, where a warp's scores
+ * are below a quarter of the cap, which scores of trained models are. That they are is seen in passing; where they
+ * are not, the warp computes the scores again, and caps them by tanh until they are small again.
+ *   - Under a window items are short, so that what lies between two of them counts: there is a buffer for the next
+ *     item's Q, the work infos are written before it is free, and the ring holds the tiles by which warpgroups are
+ *     apart and more.
+ *   - A ragged batch has a pass of one block before: it reads the lengths and writes the q tiles of all sequences
+ * into an order, longest first. The blocks take them in sections of heads that share K and V, every other one
+ *     backwards: of one head's K and V the part in use fits in L2, of all heads' it does not.
+ *   - Lists of blocks are read by the thread that fetches, one block ahead of its use; the warpgroups know how many
+ *     tiles come, and which of them have a bound of the mask. A pass before sorts the items of each section of heads
+ *     by the length of their lists.
  *
  * Source: FlashAttention-3 for windows by ranges of tiles; the rest is written from the PTX manual.
  *
@@ -16,14 +25,18 @@
  *
  *       keys  tiles of 64 rows           share of products that count
  *         64  17                         1024 / 1088 = 94 %
- *        128   9 or 10 (9.5 on average)  1024 / 1216 = 84 %
+ *         96  12                         1024 / 1152 = 89 %
+ *        128  9 or 10 (9.5 on average)  1024 / 1216 = 84 %
  *
- * Cannot: run anywhere but on compute capability 9.0; use clusters; read pages or lists of blocks.
+ * Cannot: run anywhere but on compute capability 9.0; use clusters; read pages; take lists of blocks that are no
+ *   multiple of its tiles, nor lists in a ragged batch.
  *
- * Budget, registers per thread: as wgmma, and O Dv / 2. Shared memory: 32 bytes more for each work info.
+ * Budget, registers per thread: as wgmma, and O Dv / 2. Shared memory, of 227 KB: Q rows * 2 D, twice where that
+ * fits; 48 bytes more for each work info.
  *
  *       D    Dv   groups  registers                     of    shared memory, KB
- *       64   64   4       32 + 16 + 32 = 80 + 30        112   64 + 12 * 8 = 160
+ *       64   64   4       32 + 16 + 32 = 80 + 30        112   64 + 20 * 8 = 224
+ *       64   64   2       64 + 32 + 32 = 128            232   32 + 12 * 16 = 224
  *      128  128   2       32 + 16 + 64 = 112            232   64 + 10 * 16 = 224
  *      128  128   2       64 + 32 + 64 = 160            232   64 + 5 * 32 = 224
  *      192  128   2       56 + 28 + 64 = 148            232   48 + 4 * 42 = 216
@@ -52,7 +65,6 @@ constexpr GeneralKernel kGeneralKernels[] = {
     {{{.D = 64, .groups = 3, .keys = 64, .slots = 22}, 64}, 180, 75, kMeasured},
     {{{.D = 64, .groups = 3, .keys = 64, .slots = 22, .pingpong = 0}, 64}, 181, 76, kMeasured},
     {{{.D = 64, .groups = 3, .keys = 96, .slots = 14}, 64}, 182, 112, kMeasured},
-    {{{.D = 64, .groups = 3, .slots = 11}, 64}, 183, 148, kMeasured},
     {{{.D = 64, .keys = 64, .slots = 24}, 64}, 161, 56, kMeasured},
     {{{.D = 128, .keys = 64, .slots = 10}, 128}, 195, 78},
     {{{.D = 128, .slots = 5}, 128}, 210, 147},
@@ -94,7 +106,6 @@ constexpr decltype(attn_variant::bind) general_bind = nullptr;
 
 enum { GENERAL_GROUPS, GENERAL_KEYS, GENERAL_PERSISTENT, GENERAL_TURNS, GENERAL_SLOTS };
 
-
 static const attn_tunable general_tunables[] = {
     {.name = "warpgroups",
      .max = 4,
@@ -106,7 +117,8 @@ static const attn_tunable general_tunables[] = {
      .help = "1: one block per SM loops over the q tiles, 0: one block per q tile"},
     {.name = "turns",
      .max = 2,
-     .help = "1: warpgroups take turns to start their products, 2: each when it can; 0: what is fastest for the shape"},
+     .help =
+         "1: warpgroups take turns to start their products, 2: each when it can; 0: what is fastest for the shape"},
     {.name = "slots", .max = 24, .help = "tiles of K and V in shared memory; 0: what is fastest for the shape"},
     {.name = nullptr},
 };
@@ -176,10 +188,10 @@ static void general_plan(const attn_problem *shape, const attn_tuning *tuning, c
   const GeneralKernel &kernel = *general_choose(*shape, *tuning, device->sms);
   const wgmma_tile::Shape &s = kernel.shape.dense;
   plan->stages = s.slots / 2;
-  wgmma_general::plan_passes(
-      *shape, rows(kernel.shape), s.keys, s.groups, tuning->value[GENERAL_PERSISTENT] ? device->sms : 0,
-      wgmma_general::smem_bytes(kernel.shape), order_handle(kernel, attn_is_sparse(shape)),
-      general_handle(kernel, shape->dtype), plan);
+  wgmma_general::plan_passes(*shape, rows(kernel.shape), s.keys, s.groups,
+                             tuning->value[GENERAL_PERSISTENT] ? device->sms : 0,
+                             wgmma_general::smem_bytes(kernel.shape), order_handle(kernel, attn_is_sparse(shape)),
+                             general_handle(kernel, shape->dtype), plan);
   if (!attn_is_sparse(shape)) return;
   const double turn = (double)kernel.turn / kernel.step; /* as general_bind */
   plan->pass[0].grid[0] =
