@@ -129,6 +129,9 @@ static bool general_fits(const GeneralKernel &kernel, const attn_problem &shape,
   };
   const wgmma_tile::Shape &s = kernel.shape.dense;
   const uint32_t block = shape.sparse.block; /* of a list, of which a q tile and a tile of keys are a part */
+  const bool is_asked = t.value[GENERAL_GROUPS] != 0 || t.value[GENERAL_KEYS] != 0 || t.value[GENERAL_TURNS] != 0 ||
+                        t.value[GENERAL_SLOTS] != 0;
+  if (kernel.dtypes == kMeasured && !is_asked) return false;
   return (kernel.dtypes & ATTN_DTYPE_BIT(shape.dtype)) != 0 && shape.D <= s.D && shape.Dv <= kernel.shape.Dv &&
          block % rows(kernel.shape) == 0 && block % s.keys == 0 && any_or(GENERAL_GROUPS, s.groups) &&
          any_or(GENERAL_KEYS, s.keys) && any_or(GENERAL_TURNS, s.pingpong ? 1 : 2) && any_or(GENERAL_SLOTS, s.slots);
