@@ -18,7 +18,7 @@ struct Divider {
   constexpr ATTN_HD uint32_t quotient(uint32_t n) const { return (uint32_t)((uint64_t)n * multiplier >> shift); }
 };
 
-constexpr Divider divider(uint32_t by) {
+constexpr ATTN_HD Divider divider(uint32_t by) {
   uint32_t log2 = 0;
   while (by > 1ull << log2) ++log2;
   return {(uint32_t)(((1ull << (31 + log2)) + by - 1) / by), 31 + log2};

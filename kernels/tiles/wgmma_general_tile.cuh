@@ -1,5 +1,5 @@
 /* The kernel of `wgmma_general`: that of `wgmma` (wgmma_tile.cuh) for windows, soft caps, sinks, V narrower than K,
- * and tensors with any strides.
+ * tensors with any strides, and lists of blocks.
  *
  * An item, the q tile of one head, attends the tiles of keys [begin, end); each of its warpgroups attends a part of
  * them, [its begin, its end), with as many tiles as the others or fewer. The ring has all tiles of the item, from the
@@ -9,9 +9,15 @@
  * its own.
  *
  * How far they can be apart: one warpgroup still holds V of its last tile, another waits for the first K of the next
- * item. That is 2 (left + skipped) slots of the ring, where no other number of tiles is larger. */
+ * item. That is 2 (left + skipped) slots of the ring, where no other number of tiles is larger.
+ *
+ * With lists of blocks, tiles are numbered through the item's list from its first keys, and all warpgroups multiply
+ * all of them. A tile and an item each lie in one block. */
 #ifndef ATTNBENCH_KERNELS_WGMMA_GENERAL_TILE_CUH
 #define ATTNBENCH_KERNELS_WGMMA_GENERAL_TILE_CUH
+
+#include <algorithm>
+#include <vector>
 
 #include "kernels/tiles/wgmma_tile.cuh"
 
@@ -24,9 +30,16 @@ struct Shape {
   uint32_t Dv;             /* at most D */
 };
 
-/* Two more words of 16 bytes for each work info. */
-constexpr ATTN_HD uint32_t more_info_bytes(const Shape &s) { return kWorkInfos * s.dense.groups * 32; }
-constexpr ATTN_HD uint32_t smem_bytes(const Shape &s) { return wgmma_tile::smem_bytes(s.dense) + more_info_bytes(s); }
+/* Two more words of 16 bytes for each work info, and one for a list of blocks. */
+constexpr ATTN_HD uint32_t more_info_bytes(const Shape &s) { return kWorkInfos * s.dense.groups * 48; }
+/* Items are short under a window: where there is room for the next item's Q, its first product need not wait for it.
+ * A ring with a slot too many for that says that the slots are worth more. */
+constexpr ATTN_HD uint32_t q_buffers(const Shape &s) {
+  return wgmma_tile::smem_bytes(s.dense, 2) + more_info_bytes(s) <= 227 * 1024 ? 2 : 1;
+}
+constexpr ATTN_HD uint32_t smem_bytes(const Shape &s) {
+  return wgmma_tile::smem_bytes(s.dense, q_buffers(s)) + more_info_bytes(s);
+}
 constexpr ATTN_HD uint32_t rows(const Shape &s) { return s.dense.groups * 64; } /* of a q tile */
 
 /* A range of tiles of keys; never empty, since a product must end every item. */
@@ -82,6 +95,11 @@ inline Steps steps_of(const attn_problem &shape, uint32_t keys) {
     const double count = tiles_of(mask, tile * 64, 64, keys, all).count();
     steps.mean += count / samples, steps.most = fmax(steps.most, count);
   }
+  if (attn_is_sparse(&shape)) { /* a share of them; more or less of a few lists counts little */
+    const double most = attn_blocks_most(&shape), share = most / attn_blocks_in(&shape, shape.Skv);
+    steps.mean *= shape.sparse.density > 0 ? shape.sparse.density / 1000.0 : fmin(share, 1);
+    steps.most = fmin(steps.most, most * shape.sparse.block / keys);
+  }
   return steps;
 }
 
@@ -96,24 +114,87 @@ inline double cost(const attn_problem &shape, uint32_t rows, uint32_t keys, uint
   return fmax((longest < 1.1 * mean ? ceil(rounds) : rounds) * mean, longest);
 }
 
+/* Heads of a section (CausalOrder) for items of any lengths: as few as share K and V, or more where those load the
+ * blocks more evenly. `length`: tiles of keys of the q tiles of a head, in the order in which a section has them.
+ * `unit`: heads that share K and V, of which `unit_bytes` are in use at once. A block's time for an item is its
+ * length and `turn`. */
+inline uint32_t even_section(const std::vector<uint32_t> &length, uint32_t heads, uint32_t unit, double unit_bytes,
+                             uint32_t blocks, double turn) {
+  constexpr uint32_t kTries = 32, kRounds = 128;
+  constexpr double kSpread = 0.05, kLargest = 32 << 20;
+  const uint32_t tiles = (uint32_t)length.size(), units = ceil_div(heads, unit);
+  uint32_t best = unit;
+  double cheapest = 0;
+  if (tiles == 0 || blocks > 1024 || (uint64_t)heads * tiles > INT32_MAX) return unit;
+  for (uint32_t of_units = 1; of_units <= units && of_units <= kTries; ++of_units) {
+    const uint32_t section = of_units * unit < heads ? of_units * unit : heads, items = heads * tiles;
+    const CausalOrder order = causal_order(heads, tiles, section);
+    std::vector<double> work(blocks);
+    double all = 0;
+    for (uint32_t round = 0; round < kRounds && (uint64_t)round * blocks < items; ++round)
+      for (uint32_t b = 0; b < blocks; ++b) {
+        const uint32_t index = item_index(round, b, blocks);
+        if (index >= items) continue;
+        const double time = length[order.place(index).tile] + turn;
+        work[b] += time, all += time;
+      }
+    const double cost =
+        *std::max_element(work.begin(), work.end()) / all * (1 + kSpread * of_units * unit_bytes / kLargest);
+    if (of_units == 1 || cost < cheapest) best = section, cheapest = cost;
+  }
+  return best;
+}
+
+/* The order of the items for `blocks` blocks, with q tiles of `rows` rows and tiles of `keys` keys. `turn`: what lies
+ * between two items, in tiles. */
+inline CausalOrder item_order(const attn_problem &shape, uint32_t rows, uint32_t keys, uint32_t blocks, double turn) {
+  const uint32_t ratio = shape.Hq / shape.Hkv, heads = (attn_is_ragged(&shape) ? 1 : shape.B) * shape.Hq;
+  const uint32_t q_tiles = ceil_div(shape.Sq, rows), width = shape.D + shape.Dv;
+  const bool grows = shape.left < 0 && shape.right >= 0; /* items become longer with their rows */
+  std::vector<uint32_t> length;
+  if (attn_is_ragged(&shape)) { /* the longest last, as a section has them where it does not descend */
+    for (uint32_t i = 0; i < attn_group_count(&shape); ++i) {
+      const attn_group group = attn_group_of(&shape, i);
+      const attn_mask mask = {group.Sq, group.Skv, shape.left, shape.right};
+      for (uint32_t row = 0; row < group.Sq; row += rows)
+        length.insert(length.end(), group.count, tiles_of(mask, row, rows, keys, all_tiles(mask, keys)).count());
+    }
+    std::sort(length.begin(), length.end());
+    const double bytes = 2.0 * (double)attn_tokens(&shape, ATTN_ROWS_KEYS) * width;
+    return causal_order(heads, q_tiles, even_section(length, heads, ratio, bytes, blocks, turn));
+  }
+  if (attn_is_sparse(&shape) || grows) {
+    const CausalWork work = {heads, q_tiles, ratio, 2ull * shape.Skv * width, turn * keys / rows};
+    return causal_order(heads, q_tiles, section_heads(work, blocks));
+  }
+  if (shape.left < 0) return causal_order(heads, q_tiles, 1);
+  const attn_mask mask = attn_mask_of(&shape);
+  for (uint32_t tile = 0; tile < q_tiles; ++tile)
+    length.push_back(tiles_of(mask, tile * rows, rows, keys, all_tiles(mask, keys)).count());
+  const double bytes = 2.0 * keys * *std::max_element(length.begin(), length.end()) * width;
+  return causal_order(heads, q_tiles, even_section(length, heads, ratio, bytes, blocks, turn));
+}
+
 /* Why no kernel here takes a problem, whatever its types; nullptr: one does. */
 inline const char *refusal(const attn_problem &shape) {
   if (attn_tokens(&shape, ATTN_ROWS_QUERIES) == 0 || attn_tokens(&shape, ATTN_ROWS_KEYS) == 0)
     return "batch must have a query and a key: a tensor without elements has no tensor map";
   if ((uint64_t)shape.B * shape.Hq * ceil_div(shape.Sq, 64) > INT32_MAX)
     return "B * Hq * ceil(Sq / 64) must be at most 2^31 - 1, the limit of grid.x";
+  if (attn_is_sparse(&shape) && attn_is_ragged(&shape)) return "lists of blocks are taken where lengths are equal";
   return nullptr;
 }
 
-/* The passes `order`, of a ragged batch alone, and `main`. `blocks`: as many as there are, each taking several items;
- * 0: one for each item. */
+/* The passes `order`, of ragged batches and lists of blocks alone, and `main`. `blocks`: as many as there are, each
+ * taking several items; 0: one for each item. */
 inline void plan_passes(const attn_problem &shape, uint32_t rows, uint32_t keys, uint32_t groups, uint32_t blocks,
                         uint32_t smem_bytes, const void *order, const void *main, attn_plan *plan) {
   const uint32_t count = (uint32_t)items(shape, rows);
-  plan->pass_count = attn_is_ragged(&shape) ? 2 : 1;
+  plan->pass_count = attn_is_ragged(&shape) || attn_is_sparse(&shape) ? 2 : 1;
   plan->tile_q = rows, plan->tile_kv = keys, plan->splits = 1;
   if (plan->pass_count == 2) {
-    plan->workspace_bytes = 32 + 32ull * (count / shape.Hq); /* a RaggedOrder */
+    plan->workspace_bytes = attn_is_ragged(&shape) ? 32 + 32ull * (count / shape.Hq) /* a RaggedOrder */
+                                                   : sizeof(uint32_t) * (uint64_t)count;
     attn_pass &pass = plan->pass[0];
     pass.name = "order";
     pass.kernel = order;
@@ -142,6 +223,7 @@ struct alignas(32) RaggedTile {
 };
 struct RaggedOrder {
   uint32_t tiles;
+  Divider by_tiles;
   RaggedTile tile[1]; /* so many */
 };
 
@@ -153,17 +235,34 @@ struct RaggedParams {
   RaggedOrder *order;
 };
 
+/* The argument of the first pass where there are lists of blocks. */
+struct SparseParams {
+  attn_lists lists;
+  CausalOrder order;
+  Divider by_block, by_tiles;
+  uint32_t rows; /* of a q tile */
+  uint32_t *sorted;
+};
+
 /* The argument. */
 struct WgmmaGeneralParams {
   CUtensorMap q, k, v;        /* [batch][heads][tokens][columns]; boxes of 64 rows, and of a tile's keys */
   uint32_t items;             /* of a batch whose sequences have one length */
   const RaggedOrder *ragged;  /* of one whose sequences differ; else nullptr */
-  CausalOrder order;          /* in sections of one head where the items do not differ in length */
+  CausalOrder order;          /* of a ragged batch the sections of heads alone */
+  const uint32_t *sorted;     /* items by their number in [B][Hq][q tiles], in the order in which they are taken;
+                               * nullptr: as `order` has them */
+  Divider by_tiles;           /* q tiles of a head */
+  attn_lists lists;           /* of blocks; counts is nullptr where there are none */
+  uint32_t block_tiles;       /* tiles of keys of a block */
+  Divider by_block;           /* rows of a block */
   Divider by_heads, by_ratio; /* Hq; query heads that share a KV head */
   uint32_t Hq, Dv;
   attn_mask mask;   /* a ragged batch's sequences have their own Sq and Skv */
   float scale_log2; /* of scores, or of tanh where they are capped */
   float cap_scale;  /* a product of Q and K times this is what tanh is taken of; 0: scores are not capped */
+  float cap[3];     /* a product x gives x (cap[0] + cap[1] x^2 + cap[2] x^4), the exponent of its weight, ... */
+  float cap_most;   /* ... where x^2 is no more than this */
   const float *sink;
   void *o;
   float *lse;
@@ -172,25 +271,40 @@ struct WgmmaGeneralParams {
 
 namespace wgmma_general {
 
+/* tanh(x) / x by powers of x^2 where |x| is at most kTanhMost, off by 4.0e-7 of it (Chebyshev's interpolation; with a
+ * cap of 50 an exponent is off by 5e-6, which is a hundredth of what f16 rounds a weight by). */
+constexpr double kTanh[] = {0.9999996034626533, -0.3332189698899057, 0.1284143392712167}, kTanhMost = 0.25;
+
 inline RaggedParams order_params(const attn_problem &shape, const attn_buffers &buffers) {
   return {buffers.cu_seqlens_q, buffers.cu_seqlens_k, shape.B,
           shape.left,           shape.right,          static_cast<RaggedOrder *>(buffers.workspace)};
 }
 
+inline SparseParams sort_params(const attn_buffers &buffers, uint32_t rows, const WgmmaGeneralParams &main) {
+  return {main.lists, main.order, main.by_block, main.by_tiles, rows, static_cast<uint32_t *>(buffers.workspace)};
+}
+
 /* All but the tensor maps, for q tiles of `rows` rows and tiles of `keys` keys. `turn_steps`: as wgmma_params. */
 inline void settings_make(const attn_problem &shape, const attn_buffers &buffers, uint32_t rows, uint32_t keys,
                           uint32_t blocks, double turn_steps, WgmmaGeneralParams *out) {
-  const uint32_t heads = shape.B * shape.Hq, ratio = shape.Hq / shape.Hkv, q_tiles = ceil_div(shape.Sq, rows);
+  const uint32_t ratio = shape.Hq / shape.Hkv, q_tiles = ceil_div(shape.Sq, rows);
   const double scale = 1 / sqrt((double)shape.D);
-  out->items = heads * q_tiles;
-  const CausalWork work = {heads, q_tiles, ratio, 2ull * shape.Skv * (shape.D + shape.Dv), turn_steps * keys / rows};
-  const bool grows = shape.left < 0 && shape.right >= 0; /* items become longer with their rows */
-  out->order = causal_order(heads, q_tiles, grows ? section_heads(work, blocks) : 1);
-  out->by_heads = divider(shape.Hq), out->by_ratio = divider(ratio);
+  out->items = shape.B * shape.Hq * q_tiles;
+  out->order = item_order(shape, rows, keys, blocks, turn_steps);
+  out->by_heads = divider(shape.Hq), out->by_ratio = divider(ratio), out->by_tiles = divider(q_tiles);
+  if (attn_is_sparse(&shape)) {
+    out->sorted = static_cast<const uint32_t *>(buffers.workspace);
+    out->lists = attn_lists_of(&shape, buffers.block_counts, buffers.block_indices);
+    out->block_tiles = shape.sparse.block / keys, out->by_block = divider(shape.sparse.block);
+  }
   out->Hq = shape.Hq, out->Dv = shape.Dv;
   out->mask = attn_mask_of(&shape);
   out->cap_scale = shape.softcap > 0 ? (float)(scale / shape.softcap) : 0.0f;
   out->scale_log2 = (float)(M_LOG2E * (shape.softcap > 0 ? shape.softcap : scale));
+  const double squared = (double)out->cap_scale * out->cap_scale;
+  for (uint32_t i = 0; i < 3; ++i)
+    out->cap[i] = (float)(kTanh[i] * pow(squared, i) * out->cap_scale * M_LOG2E * shape.softcap);
+  out->cap_most = shape.softcap > 0 ? (float)(kTanhMost * kTanhMost / squared) : 0.0f;
   out->sink = buffers.sink, out->o = buffers.o, out->lse = buffers.lse;
   out->o_view = attn_view_of(&shape, ATTN_O), out->lse_view = attn_view_of(&shape, ATTN_LSE);
   out->ragged = attn_is_ragged(&shape) ? static_cast<const RaggedOrder *>(buffers.workspace) : nullptr;
@@ -209,7 +323,7 @@ inline struct status params_make(const attn_problem &shape, const attn_buffers &
 template <typename T_, Shape S_>
 struct Config : wgmma_tile::Config<T_, S_.dense> {
   using Params = WgmmaGeneralParams;
-  static constexpr uint32_t kDv = S_.Dv;
+  static constexpr uint32_t kDv = S_.Dv, kQBuffers = q_buffers(S_);
   static constexpr bool kScaled = false;
   /* Tiles that two warpgroups can be apart, with their rows. */
   static constexpr uint32_t kApart = ceil_div((S_.dense.groups - 1) * 64, S_.dense.keys);
@@ -235,7 +349,12 @@ struct Layout : wgmma_tile::Layout<C> {
     return this->slot(C::kSlots) + wgmma_tile::work_info_bytes(C::S) + kBarriers +
            (round % kWorkInfos * C::kGroups + group) * 32;
   }
-  /* Behind these, where tensors have scales: 16 bytes (scale_words). */
+  /* Behind these, where there are lists of blocks: the address of the item's first block (64 bits), how many of its
+   * tiles come before the item's, and the item's last tile of keys. */
+  __device__ __forceinline__ uint32_t list_info(uint32_t group, uint32_t round) const {
+    return scale_info(group, round);
+  }
+  /* In the same place, where tensors have scales: 16 bytes (scale_words). */
   __device__ __forceinline__ uint32_t scale_info(uint32_t group, uint32_t round) const {
     return more_info(0, 0) + kWorkInfos * C::kGroups * 32 + (round % kWorkInfos * C::kGroups + group) * 16;
   }
@@ -253,18 +372,36 @@ __device__ __forceinline__ uint32_t item_count(const WgmmaGeneralParams &a) {
   return a.ragged != nullptr ? a.ragged->tiles * a.Hq : a.items;
 }
 
+/* The head, and the q tile by its number in the order of all sequences: longest first in every other section of
+ * heads, so that the last section ends with the shortest. */
+__device__ __forceinline__ Place ragged_place(const WgmmaGeneralParams &a, uint32_t index) {
+  const CausalOrder &order = a.order;
+  const uint32_t tiles = a.ragged->tiles, part = order.by_heads.quotient(a.ragged->by_tiles.quotient(index));
+  const uint32_t within = index - part * order.section * tiles;
+  const bool is_last = part + 1 == order.sections, descends = (order.sections - part) % 2 != 0;
+  const uint32_t tile = is_last ? order.by_last.quotient(within) : order.by_heads.quotient(within);
+  const uint32_t head = part * order.section + within - tile * (is_last ? order.last : order.section);
+  return {head, descends ? tile : tiles - 1 - tile};
+}
+/* The same where all sequences have one length; heads are counted through the batch. */
+__device__ __forceinline__ Place place_of(const WgmmaGeneralParams &a, uint32_t index) {
+  if (a.sorted == nullptr) return a.order.place(index);
+  const uint32_t entry = a.sorted[index], head = a.by_tiles.quotient(entry);
+  return {head, entry - head * a.order.q_tiles};
+}
+
 template <typename C>
 __device__ __forceinline__ Item item_of(const WgmmaGeneralParams &a, uint32_t index) {
   Item item;
   item.mask = a.mask;
-  if (a.ragged != nullptr) { /* the heads of a q tile follow one another: those that share K and V find them in L2 */
-    const uint32_t tile = a.by_heads.quotient(index);
-    const RaggedTile &t = a.ragged->tile[tile];
-    item.batch = 0, item.sequence = t.sequence, item.head = index - tile * a.Hq;
+  if (a.ragged != nullptr) {
+    const Place place = ragged_place(a, index);
+    const RaggedTile &t = a.ragged->tile[place.tile];
+    item.batch = 0, item.sequence = t.sequence, item.head = place.head;
     item.row = t.row, item.q_first = t.q_first, item.k_first = t.k_first;
     item.mask.Sq = t.Sq, item.mask.Skv = t.Skv;
   } else {
-    const Place place = a.order.place(index);
+    const Place place = place_of(a, index);
     item.batch = item.sequence = a.by_heads.quotient(place.head);
     item.head = place.head - item.batch * a.Hq;
     item.row = place.tile * C::kRows, item.q_first = item.k_first = 0;
@@ -278,6 +415,75 @@ template <typename C>
 __device__ __forceinline__ Tiles group_tiles(const Item &item, uint32_t group) {
   return tiles_of(item.mask, item.row + group * 64, 64, C::kKeys, item.tiles);
 }
+
+/* A tile whose keys lie behind those of any sequence. */
+constexpr uint32_t kNoTile = 1 << 22;
+
+/* The blocks of a list that have tiles which the rows of an item see: [begin, end) of the indices. */
+struct List {
+  const int32_t *index;
+  uint32_t begin, end;
+  uint32_t first, tiles; /* number of the item's first tile, and how many they are; 0: the list is empty */
+
+  /* Of a block, those within the item's. */
+  __device__ __forceinline__ Tiles of_block(uint32_t i, uint32_t block_tiles, const Tiles &within) const {
+    const uint32_t block = (uint32_t)index[i] * block_tiles;
+    return {max(block, within.begin), min(block + block_tiles, within.end)};
+  }
+};
+/* All blocks are full but for the first and the last, so that a list is counted by its ends. */
+__device__ __forceinline__ List list_of(const WgmmaGeneralParams &a, const Item &item) {
+  const uint64_t number =
+      ((uint64_t)item.sequence * a.Hq + item.head) * a.lists.q_blocks + a.by_block.quotient(item.row);
+  List list = {a.lists.indices + number * a.lists.most, 0, (uint32_t)a.lists.counts[number], item.tiles.begin, 0};
+#pragma unroll 1
+  while (list.end > 0 && (uint32_t)list.index[list.end - 1] * a.block_tiles >= item.tiles.end) --list.end;
+#pragma unroll 1
+  while (list.begin < list.end && ((uint32_t)list.index[list.begin] + 1) * a.block_tiles <= item.tiles.begin)
+    ++list.begin;
+  if (list.begin == list.end) return list;
+  const Tiles first = list.of_block(list.begin, a.block_tiles, item.tiles),
+              last = list.of_block(list.end - 1, a.block_tiles, item.tiles);
+  list.first = first.begin;
+  list.tiles = first.count();
+  if (list.end - list.begin > 1) list.tiles += (list.end - list.begin - 2) * a.block_tiles + last.count();
+  return list;
+}
+
+/* Goes through the tiles of an item from the last one: all of its range, or those of its list. */
+struct Walk {
+  Tiles run;      /* neighbours; the tile is the last one of them */
+  uint32_t begin; /* of the item's range */
+  uint32_t left;  /* tiles that come after this one */
+  const int32_t *ahead;
+  uint32_t blocks, next; /* of the list, after this one; the next of them, loaded ahead of its use */
+
+  __device__ __forceinline__ Walk(const WgmmaGeneralParams &a, const Item &item)
+      : run(item.tiles), begin(item.tiles.begin), left(item.tiles.count() - 1), ahead(nullptr), blocks(0), next(0) {
+    if (a.lists.counts == nullptr) return;
+    const List list = list_of(a, item);
+    left = list.tiles > 0 ? list.tiles - 1 : 0;
+    if (list.tiles == 0) {
+      run = {begin, begin + 1};
+      return;
+    }
+    run = list.of_block(list.end - 1, a.block_tiles, item.tiles);
+    blocks = list.end - 1 - list.begin, ahead = list.index + list.begin + blocks;
+    load();
+  }
+  __device__ __forceinline__ uint32_t tile() const { return run.end - 1; }
+  __device__ __forceinline__ void advance(uint32_t block_tiles) {
+    --left;
+    if (--run.end > run.begin) return;
+    run = {max(next * block_tiles, begin), (next + 1) * block_tiles};
+    load();
+  }
+
+ private:
+  __device__ __forceinline__ void load() {
+    if (blocks > 0) next = (uint32_t) * --ahead, --blocks;
+  }
+};
 
 /* ---- fetching ------------------------------------------------------------------------------------------------- */
 
@@ -310,11 +516,14 @@ struct KvFetcher {
     constexpr uint32_t kVSlabs = wgmma_tile::slabs(C::kDv);
     for (uint32_t round = 0, index; (index = wgmma_tile::item_index<C>(round)) < items; ++round) {
       const Item item = item_of<C>(a, index);
-      uint32_t tile = item.tiles.end - 1;
+      Walk walk(a, item);
+      uint32_t tile = walk.tile();
       fetch<C::kSlabs>(&a.k, item, tile);
-      for (; tile > item.tiles.begin; --tile) {
-        fetch<C::kSlabs>(&a.k, item, tile - 1);
+      while (walk.left > 0) {
+        walk.advance(a.block_tiles);
+        fetch<C::kSlabs>(&a.k, item, walk.tile());
         fetch<kVSlabs>(&a.v, item, tile);
+        tile = walk.tile();
       }
       fetch<kVSlabs>(&a.v, item, tile);
     }
@@ -357,6 +566,34 @@ struct QFetcher {
     ptx::store_shared(at.more_info(group, round) + 16,
                       make_uint4((uint32_t)o, (uint32_t)(o >> 32), (uint32_t)lse, (uint32_t)(lse >> 32)));
   }
+  /* The tiles of a list are numbered through it. All warpgroups go through the same ones. */
+  __device__ __forceinline__ void write_list(uint32_t index, uint32_t round, uint32_t group) const {
+    const Item item = item_of<C>(a, ptx::opaque(index));
+    const List list = list_of(a, item);
+    const Tiles plain = plain_tiles(item.mask, item.row + group * 64, item.tiles);
+    uint32_t masked[2] = {0, 0}; /* tiles with a bound of the mask: the first ones, and the last ones */
+#pragma unroll 1
+    for (uint32_t i = list.end; i > list.begin; --i) {
+      const Tiles tiles = list.of_block(i - 1, a.block_tiles, item.tiles);
+      if (tiles.end <= plain.end) break;
+      masked[1] += tiles.end - max(tiles.begin, plain.end);
+    }
+#pragma unroll 1
+    for (uint32_t i = list.begin; i < list.end; ++i) {
+      const Tiles tiles = list.of_block(i, a.block_tiles, item.tiles);
+      if (tiles.begin >= plain.begin) break;
+      masked[0] += min(tiles.end, plain.begin) - tiles.begin;
+    }
+    /* Some rows may see no key of the masked ones, so the first tile behind these is looked through as well: then all
+     * have a reference. */
+    const uint32_t seen = masked[1] > 0 ? min(masked[1] + 1, list.tiles) : 0;
+    const uint32_t tiles = max(list.tiles, 1u), plain_end = list.tiles == 0 ? 0 : list.tiles - seen;
+    const uint64_t first = reinterpret_cast<uint64_t>(list.index + list.begin);
+    const uint32_t before = list.tiles == 0 ? 0 : list.first % a.block_tiles;
+    const uint32_t last = list.tiles == 0 ? kNoTile : list.of_block(list.end - 1, a.block_tiles, item.tiles).end - 1;
+    ptx::store_shared(at.work_info(group, round), make_uint4(tiles << 16, masked[0] | plain_end << 16, 0, 0));
+    ptx::store_shared(at.list_info(group, round), make_uint4((uint32_t)first, (uint32_t)(first >> 32), before, last));
+  }
   /* `next`: the item of the next round; not below `items` where there is none. */
   __device__ __forceinline__ void write_tiles(uint32_t index, uint32_t next, uint32_t round, uint32_t group) const {
     uint32_t turns = 0, skipped = 0; /* of the warpgroup that has the most tiles; of the next item */
@@ -380,18 +617,27 @@ struct QFetcher {
       fetch(item_of<C>(a, index), 0, g);
     for (uint32_t round = 0; index < items; ++round) {
       const uint32_t next = wgmma_tile::item_index<C>(round + 1);
+      /* Before Q's buffers are free, since all this takes longer than a warpgroup has other work. Nobody reads the
+       * work info of four rounds ago any more: a warpgroup that has given back the Q of the last round or of the one
+       * before it has stored the output of the one before that. */
 #pragma unroll 1
       for (uint32_t g = 0; g < C::kGroups; ++g) {
-        if (round > 0) {
-          hopper::barrier_wait(at.q_empty(g, round), at.q_parity(round) ^ 1);
-          fetch(item_of<C>(a, ptx::opaque(index)), round, g);
-        }
         write_place(index, next, round, g);
-        write_tiles(index, next, round, g);
+        if (!C::kScaled && a.lists.counts != nullptr)
+          write_list(index, round, g);
+        else
+          write_tiles(index, next, round, g);
         if constexpr (C::kScaled) {
           const Item item = item_of<C>(a, ptx::opaque(index));
           ptx::store_shared(at.scale_info(g, round), scale_words(a, item.sequence, item.kv_head));
         }
+        if (round == 0) hopper::barrier_arrive(at.q_full(g, round));
+      }
+      const Item item = item_of<C>(a, ptx::opaque(index));
+#pragma unroll 1
+      for (uint32_t g = 0; round > 0 && g < C::kGroups; ++g) {
+        hopper::barrier_wait(at.q_empty(g, round), at.q_parity(round) ^ 1);
+        fetch(item, round, g);
         hopper::barrier_arrive(at.q_full(g, round));
       }
       index = next;
@@ -421,6 +667,8 @@ struct GeneralMultiplier : Multiplier<C> {
   using Base::start_qk, Base::start_pv, Base::fence, Base::pack_weights, Base::rescale, Base::multiply_again;
   using typename Base::Kind;
 
+  bool wide = false; /* scores of the warp's last tile were too large for run_unseen_capped */
+
   __device__ __forceinline__ GeneralMultiplier(const typename C::Params &params, const Layout<C> &layout, uint32_t g)
       : Base(params, layout, g, params.scale_log2) {}
 
@@ -439,6 +687,7 @@ struct GeneralMultiplier : Multiplier<C> {
     float most = 0.0f;
 #pragma unroll
     for (uint32_t i = 0; i < C::kKeys / 2; ++i) most = fmaxf(most, fabsf(s[i]));
+    wide = __any_sync(kFullWarp, most * scale > (float)kTanhMost);
     if (__any_sync(kFullWarp, most * scale > 0.5f)) {
 #pragma unroll
       for (uint32_t i = 0; i < C::kKeys / 2; ++i) s[i] = tanh_any(s[i] * scale);
@@ -448,22 +697,77 @@ struct GeneralMultiplier : Multiplier<C> {
     }
   }
 
-  /* Scores of a tile that a row does not see become minus infinity. */
-  __device__ __forceinline__ void mask(uint32_t round, uint32_t tile) {
-    const uint32_t lane = threadIdx.x % kWarp;
-    const uint4 place = ptx::load_shared(more_info(round));
-    const int32_t position = (int32_t)place.x, keys = (int32_t)place.w;
-    const int32_t first_key = (int32_t)(tile * C::kKeys + lane % 4 * 2);
+  /* Softmax::run_unseen of capped scores. The polynomial gives the exponent at once, and what it takes is looked at
+   * in passing. */
+  __device__ __forceinline__ bool run_unseen_capped() {
+    constexpr float kLargest = 32768.0f;
+    float sum[2], most[2] = {0.0f, 0.0f};
 #pragma unroll
     for (uint32_t i = 0; i < 2; ++i) {
-      const int32_t at_ = position + (int32_t)(threadIdx.x % 128 / kWarp * 16 + i * 8 + lane / 4);
-      const int32_t end = (a.mask.right < 0 ? keys : min(at_ + a.mask.right + 1, keys)) - first_key;
-      const int32_t first = (a.mask.left < 0 ? 0 : at_ - a.mask.left) - first_key;
+      const float base = softmax.reference[i] == minus_infinity() ? 0.0f : softmax.reference[i];
+      float part[2] = {0.0f, 0.0f};
 #pragma unroll
       for (uint32_t j = 0; j < C::kKeys / 8; ++j)
 #pragma unroll
-        for (int32_t c = 0; c < 2; ++c)
-          if ((int32_t)(8 * j) + c >= end || (int32_t)(8 * j) + c < first) s[4 * j + 2 * i + c] = minus_infinity();
+        for (uint32_t c = 0; c < 2; ++c) {
+          float &x = s[4 * j + 2 * i + c];
+          const float u = x * x;
+          most[c] = fmaxf(most[c], u);
+          x = ptx::ex2(fmaf(x, fmaf(fmaf(a.cap[2], u, a.cap[1]), u, a.cap[0]), -base));
+          part[c] += x;
+        }
+      sum[i] = part[0] + part[1];
+    }
+    const bool fails = sum[0] > kLargest || sum[1] > kLargest || fmaxf(most[0], most[1]) > a.cap_most;
+    if (__any_sync(kFullWarp, fails)) return false;
+    softmax.sum[0] += sum[0], softmax.sum[1] += sum[1];
+    return true;
+  }
+  __device__ __forceinline__ bool run_unseen() {
+    if (a.cap_scale != 0.0f && !wide) return run_unseen_capped();
+    cap(a.cap_scale);
+    return softmax.run_unseen(s);
+  }
+
+  /* The keys of a tile by its number in the round, which is that of a list where there are lists. */
+  __device__ __forceinline__ uint32_t tile_of(uint32_t round, uint32_t tile) const {
+    if (a.lists.counts == nullptr) return tile;
+    const uint4 info = ptx::load_shared(Layout<C>{at}.list_info(group, round));
+    if (tile == last_tile(round)) return info.w;
+    const int32_t *const index = reinterpret_cast<const int32_t *>(info.x | (uint64_t)info.y << 32);
+    const uint32_t number = info.z + tile, block = number / a.block_tiles;
+    return (uint32_t)index[block] * a.block_tiles + number - block * a.block_tiles;
+  }
+
+  /* Scores of a tile that a row does not see become minus infinity. A warp compares with the bounds that one of its
+   * rows has within the tile. */
+  __device__ __forceinline__ void mask(uint32_t round, uint32_t tile) {
+    const uint32_t lane = threadIdx.x % kWarp;
+    const uint4 place = ptx::load_shared(more_info(round));
+    const int32_t keys = (int32_t)place.w, tile_key = (int32_t)(tile * C::kKeys);
+    const int32_t position =
+        (int32_t)place.x + (int32_t)(threadIdx.x % 128 / kWarp * 16); /* of the warp's first row */
+    const int32_t first_key = tile_key + (int32_t)(lane % 4 * 2);
+    const bool has_end =
+        (a.mask.right < 0 ? keys : min(position + a.mask.right + 1, keys)) < tile_key + (int32_t)C::kKeys;
+    const bool has_first = a.mask.left >= 0 && position + 15 - a.mask.left > tile_key;
+#pragma unroll
+    for (uint32_t i = 0; i < 2; ++i) {
+      const int32_t at_ = position + (int32_t)(i * 8 + lane / 4);
+      const int32_t end = (a.mask.right < 0 ? keys : min(at_ + a.mask.right + 1, keys)) - first_key;
+      const int32_t first = at_ - a.mask.left - first_key;
+      if (has_end)
+#pragma unroll
+        for (uint32_t j = 0; j < C::kKeys / 8; ++j)
+#pragma unroll
+          for (int32_t c = 0; c < 2; ++c)
+            if ((int32_t)(8 * j) + c >= end) s[4 * j + 2 * i + c] = minus_infinity();
+      if (has_first)
+#pragma unroll
+        for (uint32_t j = 0; j < C::kKeys / 8; ++j)
+#pragma unroll
+          for (int32_t c = 0; c < 2; ++c)
+            if ((int32_t)(8 * j) + c < first) s[4 * j + 2 * i + c] = minus_infinity();
     }
   }
 
@@ -519,6 +823,7 @@ struct GeneralMultiplier : Multiplier<C> {
   /* One tile further, as Multiplier::step. */
   template <Kind K>
   __device__ __forceinline__ void step(uint32_t round, uint32_t tile, bool keep) {
+    const uint32_t keys = K == Base::UNSEEN ? 0 : tile_of(round, tile); /* loaded ahead of its use */
     const uint32_t k = acquire();
     begin_turn();
     fence();
@@ -530,8 +835,7 @@ struct GeneralMultiplier : Multiplier<C> {
     hopper::pin(s);
     bool raised = false;
     if constexpr (K == Base::UNSEEN) {
-      cap(a.cap_scale);
-      if (!softmax.run_unseen(s)) {
+      if (!run_unseen()) {
         multiply_again(k, round);
         cap(a.cap_scale);
         raised = softmax.template run<true>(s);
@@ -541,7 +845,7 @@ struct GeneralMultiplier : Multiplier<C> {
       release(k);
       if (tile == first_tile(round)) release_q(round);
       cap(a.cap_scale);
-      mask(round, tile);
+      mask(round, keys);
       raised = softmax.template run<false>(s);
     }
     this->template wait<0>();
@@ -564,7 +868,7 @@ struct GeneralMultiplier : Multiplier<C> {
     release(k);
     if (tile == first_tile(round)) release_q(round);
     cap(a.cap_scale);
-    if (tile < plain_begin(round) || tile >= plain_end(round)) mask(round, tile);
+    if (tile < plain_begin(round) || tile >= plain_end(round)) mask(round, tile_of(round, tile));
     softmax.template run<false>(s);
     pack_weights();
     if ((work_info(round).z & 0xffff) > 0) drop(1); /* V of the last tile before them */
@@ -602,11 +906,16 @@ struct GeneralMultiplier : Multiplier<C> {
     for (uint32_t round = 0;; ++round) {
       begin_round(round, k);
       bool keep = false;
-      masked_steps(round, last_tile(round), masked_end(round), keep);
+      uint32_t tile = last_tile(round), end = masked_end(round);
 #pragma unroll 1
-      for (uint32_t tiles = masked_end(round) - unseen_end(round); tiles > 0; --tiles)
-        step<Base::UNSEEN>(round, 0, keep), keep = true;
-      masked_steps(round, unseen_end(round), first_tile(round), keep);
+      for (;;) { /* twice at most: short items have the instructions of one masked step in the cache */
+        masked_steps(round, tile, end, keep);
+        if (end == first_tile(round)) break;
+#pragma unroll 1
+        for (uint32_t tiles = end - unseen_end(round); tiles > 0; --tiles)
+          step<Base::UNSEEN>(round, 0, keep), keep = true;
+        tile = unseen_end(round), end = first_tile(round);
+      }
       const uint32_t v = acquire_last(round);
       begin_turn();
       fence();
@@ -671,9 +980,45 @@ __global__ void __launch_bounds__(1024, 1) wgmma_general_order(RaggedParams a) {
   __syncthreads();
   for (uint32_t w = 0; w < warp; ++w) until += sums[w];
   place[thread] = until - count;
-  if (thread == kClasses - 1) a.order->tiles = until;
+  if (thread == kClasses - 1) a.order->tiles = until, a.order->by_tiles = divider(max(until, 1u));
   __syncthreads();
   for_tiles([&](uint32_t which, const RaggedTile &tile) { a.order->tile[atomicAdd(&place[which], 1u)] = tile; });
+}
+
+/* The items of a problem with lists of blocks: each section of heads (CausalOrder) by the length of the lists,
+ * counted and put behind one another as above. grid: the sections; a block of 1024 threads each. */
+template <typename C>
+__global__ void __launch_bounds__(1024, 1) wgmma_general_sort(const __grid_constant__ SparseParams a) {
+  constexpr uint32_t kClasses = 1024;
+  __shared__ uint32_t place[kClasses], sums[kWarp];
+  const uint32_t thread = threadIdx.x, lane = thread % kWarp, warp = thread / kWarp, part = blockIdx.x;
+  const bool is_last = part + 1 == a.order.sections, descends = (a.order.sections - part) % 2 != 0;
+  const uint32_t begin = part * a.order.section * a.order.q_tiles,
+                 end = begin + (is_last ? a.order.last : a.order.section) * a.order.q_tiles;
+  const auto for_items = [&](auto with) {
+    for (uint32_t item = begin + thread; item < end; item += kClasses) {
+      const uint32_t head = a.by_tiles.quotient(item), row = (item - head * a.order.q_tiles) * a.rows;
+      const uint32_t blocks = (uint32_t)a.lists.counts[(uint64_t)head * a.lists.q_blocks + a.by_block.quotient(row)];
+      const uint32_t length = min(blocks, kClasses - 1);
+      with(descends ? kClasses - 1 - length : length, item);
+    }
+  };
+  place[thread] = 0;
+  __syncthreads();
+  for_items([&](uint32_t which, uint32_t) { atomicAdd(&place[which], 1u); });
+  __syncthreads();
+  const uint32_t count = place[thread];
+  uint32_t until = count; /* items of this class and of those before it */
+  for (uint32_t step = 1; step < kWarp; step *= 2) {
+    const uint32_t before = __shfl_up_sync(kFullWarp, until, step);
+    until += lane >= step ? before : 0;
+  }
+  if (lane == kWarp - 1) sums[warp] = until;
+  __syncthreads();
+  for (uint32_t w = 0; w < warp; ++w) until += sums[w];
+  place[thread] = begin + until - count;
+  __syncthreads();
+  for_items([&](uint32_t which, uint32_t item) { a.sorted[atomicAdd(&place[which], 1u)] = item; });
 }
 
 /* grid: the items, or fewer blocks that take several each. */

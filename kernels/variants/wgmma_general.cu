@@ -1,13 +1,22 @@
 /* wgmma_general: the kernel of `wgmma` for what that one does not take: windows, soft caps, sinks, V narrower than K,
- * tensors with any strides, and ragged batches (kernels/tiles/wgmma_general_tile.cuh).
+ * tensors with any strides, ragged batches, and lists of blocks (kernels/tiles/wgmma_general_tile.cuh).
  *
  * Idea: as wgmma. An item's tiles of keys have a beginning as well as an end, and each warpgroup has its own part of
  *   them: warpgroups whose rows come earlier run ahead of the others in the ring of tiles. So a warpgroup multiplies
  *   what its 64 rows attend, and the block's rows may be as many as keep the tensor cores busy. Strides are in the
- *   tensor maps and cost nothing. A soft cap is a polynomial on the FMA pipe where a warp's scores are below half of
- *   the cap, which scores of trained models are; the units of the exponential are needed for the softmax. A ragged
- *   batch has a pass of one block before: it reads the lengths and writes the q tiles of all sequences into an order,
- *   longest first, in which the blocks take them.
+ *   tensor maps and cost nothing. What else there is:
+ *   - A soft cap is a polynomial of three terms that gives the exponent of a weight at once, where a warp's scores
+ * are below a quarter of the cap, which scores of trained models are. That they are is seen in passing; where they
+ * are not, the warp computes the scores again, and caps them by tanh until they are small again.
+ *   - Under a window items are short, so that what lies between two of them counts: there is a buffer for the next
+ *     item's Q, the work infos are written before it is free, and the ring holds the tiles by which warpgroups are
+ *     apart and more.
+ *   - A ragged batch has a pass of one block before: it reads the lengths and writes the q tiles of all sequences
+ * into an order, longest first. The blocks take them in sections of heads that share K and V, every other one
+ *     backwards: of one head's K and V the part in use fits in L2, of all heads' it does not.
+ *   - Lists of blocks are read by the thread that fetches, one block ahead of its use; the warpgroups know how many
+ *     tiles come, and which of them have a bound of the mask. A pass before sorts the items of each section of heads
+ *     by the length of their lists.
  *
  * Source: FlashAttention-3 for windows by ranges of tiles; the rest is written from the PTX manual.
  *
@@ -16,14 +25,18 @@
  *
  *       keys  tiles of 64 rows           share of products that count
  *         64  17                         1024 / 1088 = 94 %
- *        128   9 or 10 (9.5 on average)  1024 / 1216 = 84 %
+ *         96  12                         1024 / 1152 = 89 %
+ *        128  9 or 10 (9.5 on average)  1024 / 1216 = 84 %
  *
- * Cannot: run anywhere but on compute capability 9.0; use clusters; read pages or lists of blocks.
+ * Cannot: run anywhere but on compute capability 9.0; use clusters; read pages; take lists of blocks that are no
+ *   multiple of its tiles, nor lists in a ragged batch.
  *
- * Budget, registers per thread: as wgmma, and O Dv / 2. Shared memory: 32 bytes more for each work info.
+ * Budget, registers per thread: as wgmma, and O Dv / 2. Shared memory, of 227 KB: Q rows * 2 D, twice where that
+ * fits; 48 bytes more for each work info.
  *
  *       D    Dv   groups  registers                     of    shared memory, KB
- *       64   64   4       32 + 16 + 32 = 80 + 30        112   64 + 12 * 8 = 160
+ *       64   64   4       32 + 16 + 32 = 80 + 30        112   64 + 20 * 8 = 224
+ *       64   64   2       64 + 32 + 32 = 128            232   32 + 12 * 16 = 224
  *      128  128   2       32 + 16 + 64 = 112            232   64 + 10 * 16 = 224
  *      128  128   2       64 + 32 + 64 = 160            232   64 + 5 * 32 = 224
  *      192  128   2       56 + 28 + 64 = 148            232   48 + 4 * 42 = 216
@@ -38,38 +51,60 @@ using wgmma_general::Shape;
 struct GeneralKernel {
   Shape shape;
   uint32_t turn, step; /* what a block takes on an H200 from one q tile to the next, and for a tile of keys; 10 ns */
+  unsigned dtypes = ATTN_DTYPES_16_BITS;
 };
+
+constexpr unsigned kMeasured = ATTN_DTYPE_BIT(ATTN_BF16); /* to measure what does not win: for one type alone */
 
 /* Of the kernels that fit the tunables the cheapest is taken. */
 constexpr GeneralKernel kGeneralKernels[] = {
-    {{{.D = 64, .groups = 4, .keys = 64, .slots = 12}, 64}, 215, 90},
+    {{{.D = 64, .groups = 4, .keys = 64, .slots = 20}, 64}, 215, 90},
+    {{{.D = 64, .slots = 12}, 64}, 160, 104},
+    {{{.D = 64, .groups = 4, .keys = 64, .slots = 20, .pingpong = 0}, 64}, 216, 91, kMeasured},
+    {{{.D = 64, .groups = 4, .keys = 64, .slots = 24}, 64}, 217, 92, kMeasured},
+    {{{.D = 64, .groups = 3, .keys = 64, .slots = 22}, 64}, 180, 75, kMeasured},
+    {{{.D = 64, .groups = 3, .keys = 64, .slots = 22, .pingpong = 0}, 64}, 181, 76, kMeasured},
+    {{{.D = 64, .groups = 3, .keys = 96, .slots = 14}, 64}, 182, 112, kMeasured},
+    {{{.D = 64, .keys = 64, .slots = 24}, 64}, 161, 56, kMeasured},
     {{{.D = 128, .keys = 64, .slots = 10}, 128}, 195, 78},
     {{{.D = 128, .slots = 5}, 128}, 210, 147},
+    {{{.D = 128, .keys = 64, .slots = 10, .pingpong = 0}, 128}, 196, 80, kMeasured},
+    {{{.D = 128, .slots = 5, .pingpong = 0}, 128}, 211, 150, kMeasured},
+    {{{.D = 128, .keys = 96, .slots = 6}, 128}, 205, 117, kMeasured},
+    {{{.D = 128, .groups = 3, .keys = 64, .slots = 11}, 128}, 230, 120, kMeasured},
     {{{.D = 192, .keys = 112, .slots = 4}, 128}, 250, 160},
     {{{.D = 256, .keys = 64, .slots = 5}, 256}, 320, 160},
+    {{{.D = 256, .keys = 80, .slots = 4}, 256}, 325, 205, kMeasured},
+    {{{.D = 256, .keys = 64, .slots = 5, .pingpong = 0}, 256}, 321, 165, kMeasured},
 };
 
 #ifdef __CUDACC__
+/* nullptr: the kernel is not compiled for this type. */
 static const void *general_handle(const GeneralKernel &kernel, enum attn_dtype dtype) {
   return for_row<std::size(kGeneralKernels)>(&kernel - kGeneralKernels, [&](auto row) {
     return for_type<__half, __nv_bfloat16>(dtype, [](auto t) -> const void * {
       constexpr const GeneralKernel &kKernel = kGeneralKernels[decltype(row)::value];
-      return handle(wgmma_general_kernel<wgmma_general::Config<typename decltype(t)::type, kKernel.shape>>);
+      if constexpr ((kKernel.dtypes & ATTN_DTYPE_BIT(decltype(t)::dtype)) != 0)
+        return handle(wgmma_general_kernel<wgmma_general::Config<typename decltype(t)::type, kKernel.shape>>);
+      else
+        return nullptr;
     });
   });
 }
-static const void *order_handle(const GeneralKernel &kernel) {
-  return for_row<std::size(kGeneralKernels)>(&kernel - kGeneralKernels, [](auto row) {
-    return handle(wgmma_general_order<wgmma_general::Config<__half, kGeneralKernels[decltype(row)::value].shape>>);
+/* Of ragged batches, or of lists of blocks. */
+static const void *order_handle(const GeneralKernel &kernel, bool sparse) {
+  return for_row<std::size(kGeneralKernels)>(&kernel - kGeneralKernels, [&](auto row) {
+    using C = wgmma_general::Config<__nv_bfloat16, kGeneralKernels[decltype(row)::value].shape>;
+    return sparse ? handle(wgmma_general_sort<C>) : handle(wgmma_general_order<C>);
   });
 }
 #else
 static const void *general_handle(const GeneralKernel &, enum attn_dtype) { return nullptr; }
-static const void *order_handle(const GeneralKernel &) { return nullptr; }
+static const void *order_handle(const GeneralKernel &, bool) { return nullptr; }
 constexpr decltype(attn_variant::bind) general_bind = nullptr;
 #endif
 
-enum { GENERAL_GROUPS, GENERAL_KEYS, GENERAL_PERSISTENT };
+enum { GENERAL_GROUPS, GENERAL_KEYS, GENERAL_PERSISTENT, GENERAL_TURNS, GENERAL_SLOTS };
 
 static const attn_tunable general_tunables[] = {
     {.name = "warpgroups",
@@ -80,6 +115,11 @@ static const attn_tunable general_tunables[] = {
      .max = 1,
      .default_value = 1,
      .help = "1: one block per SM loops over the q tiles, 0: one block per q tile"},
+    {.name = "turns",
+     .max = 2,
+     .help =
+         "1: warpgroups take turns to start their products, 2: each when it can; 0: what is fastest for the shape"},
+    {.name = "slots", .max = 24, .help = "tiles of K and V in shared memory; 0: what is fastest for the shape"},
     {.name = nullptr},
 };
 
@@ -87,8 +127,14 @@ static bool general_fits(const GeneralKernel &kernel, const attn_problem &shape,
   const auto any_or = [&](int which, uint32_t value) {
     return t.value[which] == 0 || (uint32_t)t.value[which] == value;
   };
-  return shape.D <= kernel.shape.dense.D && shape.Dv <= kernel.shape.Dv &&
-         any_or(GENERAL_GROUPS, kernel.shape.dense.groups) && any_or(GENERAL_KEYS, kernel.shape.dense.keys);
+  const wgmma_tile::Shape &s = kernel.shape.dense;
+  const uint32_t block = shape.sparse.block; /* of a list, of which a q tile and a tile of keys are a part */
+  const bool is_asked = t.value[GENERAL_GROUPS] != 0 || t.value[GENERAL_KEYS] != 0 || t.value[GENERAL_TURNS] != 0 ||
+                        t.value[GENERAL_SLOTS] != 0;
+  if (kernel.dtypes == kMeasured && !is_asked) return false;
+  return (kernel.dtypes & ATTN_DTYPE_BIT(shape.dtype)) != 0 && shape.D <= s.D && shape.Dv <= kernel.shape.Dv &&
+         block % rows(kernel.shape) == 0 && block % s.keys == 0 && any_or(GENERAL_GROUPS, s.groups) &&
+         any_or(GENERAL_KEYS, s.keys) && any_or(GENERAL_TURNS, s.pingpong ? 1 : 2) && any_or(GENERAL_SLOTS, s.slots);
 }
 
 static const GeneralKernel *general_choose(const attn_problem &shape, const attn_tuning &tuning, uint32_t sms) {
@@ -115,7 +161,10 @@ static struct status general_bind(const attn_problem *shape, const attn_plan *pl
     TRY(wgmma_general::params_make(*shape, *buffers, kernel.shape, plan->pass[main].grid[0],
                                    (double)kernel.turn / kernel.step, &params));
     put_args(args[main], params);
-    if (main > 0) put_args(args[0], wgmma_general::order_params(*shape, *buffers));
+    if (attn_is_sparse(shape))
+      put_args(args[0], wgmma_general::sort_params(*buffers, rows(kernel.shape), params));
+    else if (main > 0)
+      put_args(args[0], wgmma_general::order_params(*shape, *buffers));
     return status_ok();
   }
   return status_make(STATUS_INTERNAL, "wgmma_general: the plan has another variant's kernel");
@@ -129,7 +178,10 @@ static const char *general_supports(const attn_problem *shape, const attn_tuning
   if (shape->Dv % 8 != 0) return "Dv must be a multiple of 8, as the copy engine takes whole 16-byte units";
   const GeneralKernel *kernel = general_choose(*shape, *tuning, device->sms);
   if (kernel == nullptr)
-    return "no kernel is compiled for these tunables at this D and Dv: kernels/variants/wgmma_general.cu lists them";
+    return attn_is_sparse(shape) ? "no kernel is compiled for these tunables at this D and Dv whose tiles divide "
+                                   "the blocks: 128 rows and 64 or 128 keys, or 256 rows and 64 keys"
+                                 : "no kernel is compiled for these tunables at this D and Dv: "
+                                   "kernels/variants/wgmma_general.cu lists them";
   const char *refusal = wgmma_general::refusal(*shape);
   return refusal != nullptr ? refusal : check_device(*device, wgmma_general::smem_bytes(kernel->shape));
 }
@@ -139,9 +191,14 @@ static void general_plan(const attn_problem *shape, const attn_tuning *tuning, c
   const GeneralKernel &kernel = *general_choose(*shape, *tuning, device->sms);
   const wgmma_tile::Shape &s = kernel.shape.dense;
   plan->stages = s.slots / 2;
-  wgmma_general::plan_passes(
-      *shape, rows(kernel.shape), s.keys, s.groups, tuning->value[GENERAL_PERSISTENT] ? device->sms : 0,
-      wgmma_general::smem_bytes(kernel.shape), order_handle(kernel), general_handle(kernel, shape->dtype), plan);
+  wgmma_general::plan_passes(*shape, rows(kernel.shape), s.keys, s.groups,
+                             tuning->value[GENERAL_PERSISTENT] ? device->sms : 0,
+                             wgmma_general::smem_bytes(kernel.shape), order_handle(kernel, attn_is_sparse(shape)),
+                             general_handle(kernel, shape->dtype), plan);
+  if (!attn_is_sparse(shape)) return;
+  const double turn = (double)kernel.turn / kernel.step; /* as general_bind */
+  plan->pass[0].grid[0] =
+      wgmma_general::item_order(*shape, rows(kernel.shape), s.keys, plan->pass[1].grid[0], turn).sections;
 }
 
 }  // namespace attn
@@ -153,7 +210,7 @@ extern "C" const struct attn_variant attn_variant_wgmma_general = {
     .runs_on = DEVICE_CUDA,
     .math = ATTN_MATH_WGMMA,
     .takes = ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK |
-             ATTN_TAKES_LAYOUT | ATTN_TAKES_BATCH,
+             ATTN_TAKES_LAYOUT | ATTN_TAKES_BATCH | ATTN_TAKES_SPARSE,
     .dtypes = ATTN_DTYPES_16_BITS,
     .dtypes_why = "wgmma has no fp32 inputs",
     .dims = {.most = 256,

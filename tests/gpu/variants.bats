@@ -51,8 +51,23 @@ cluster_split:wgmma=1,cluster_split:groups=1,decode,decode:path=1,decode:splits=
   expect_json "$TMP/r.json" 'all(r["status"] == "ok" for r in d["results"] if r["variant"] in ("serial", "scalar", "example_warp"))'
   expect_json "$TMP/r.json" 'all(r["status"] == "ok" or "must be" in r["reason"] for r in d["results"] if r["variant"] == "wgmma")'
   expect_json "$TMP/r.json" 'all(any(r["status"] == "ok" and r["variant"] == "wgmma_general" and axis in r["shape"] for r in d["results"])
-    for axis in ("window", "Dv", "softcap", "sink", "layout", "batch"))'
+    for axis in ("window", "Dv", "softcap", "sink", "layout", "batch", "sparse"))'
   expect_json "$TMP/r.json" 'all(any(r["status"] == "ok" and r["variant"] == "cudnn" and axis in r["shape"] for r in d["results"]) for axis in ("window", "Dv", "layout"))'
+}
+
+@test "every kernel of wgmma_general that tunables reach is right, lists of blocks among its problems" {
+  local tunables dim
+  for tunables in 64:turns=2 64:slots=24 64:warpgroups=3 64:warpgroups=3,turns=2 64:warpgroups=3,kv_tile=96 64:warpgroups=2,kv_tile=128 \
+    64:warpgroups=2,kv_tile=64 64:persistent=0 128:kv_tile=64,turns=2 128:kv_tile=128,turns=2 128:kv_tile=96 128:warpgroups=3 256:kv_tile=80 256:turns=2; do
+    dim=${tunables%%:*}
+    must 0 attn --device cuda --check-only --json "$TMP/r.json" --variants "wgmma_general:${tunables#*:}" \
+      --shape "B=2,H=32/8,S=3000,D=$dim,bf16,window=1023:0,lse" --shape "B=1,H=16,S=2000x3333,D=$dim,bf16,causal,softcap=20" \
+      --shape "batch=q3000s3000_20q70s200_q1s4000,H=32/8,D=$dim,bf16,causal,lse" --shape "B=2,H=8,S=3000,D=$dim,bf16,causal,lse,sparse=256:0.3"
+    expect_json "$TMP/r.json" '[r["status"] for r in d["results"][:3]] == ["ok"] * 3 and d["results"][3]["status"] in ("ok", "skipped")'
+  done
+  attn --sweep sparse --filter 'Skv<=16384' --device cuda --check-only --variants wgmma_general --json "$TMP/r.json"
+  expect_status 0
+  expect_json "$TMP/r.json" 'sum(r["status"] == "ok" for r in d["results"]) >= 25'
 }
 
 @test "e4m3 with its scales is right in every variant that takes it, and no other takes it" {

@@ -30,6 +30,22 @@ emulate() {
   [ "$OK" -ge 40 ] || fail "$OK cases are right"
 }
 
+@test "wgmma_general is right for lists of blocks" {
+  emulate emulated_wgmma_general --sweep tests/data/sweeps/emulated_sparse.json
+  [ "$OK" = 41 ] || fail "$OK cases are right"
+}
+
+@test "wgmma_general is right with every kernel that tunables reach" {
+  local tunables dim
+  for tunables in 64:turns=2 64:slots=24 64:warpgroups=3 64:warpgroups=3,turns=2 64:warpgroups=3,kv_tile=96 64:warpgroups=2,kv_tile=128 \
+    64:warpgroups=2,kv_tile=64 64:persistent=0 128:kv_tile=64,turns=2 128:kv_tile=128,turns=2 128:kv_tile=96 128:warpgroups=3 256:kv_tile=80 256:turns=2; do
+    dim=${tunables%%:*}
+    emulate "emulated_wgmma_general:${tunables#*:}" --shape "B=1,H=4/2,S=900,D=$dim,bf16,window=300:0" \
+      --shape "B=1,H=2,S=300x555,D=$dim,bf16,causal,softcap=13" --shape "batch=q300s300_2q70s200_q1s400,H=4/2,D=$dim,bf16,causal,lse"
+    [ "$OK" = 3 ] || fail "$tunables: $OK cases are right"
+  done
+}
+
 @test "wgmma_general is right for random problems over all axes" {
   local seed=$RANDOM
   echo "tests/data/random_sweep.py $seed 60"
@@ -72,23 +88,24 @@ emulate() {
   [ "$OK" = 3 ] || fail "$OK cases are right"
 }
 
-# mutant VARIANT NAME SED: the kernels for D of 64 of wgmma_VARIANT, so changed, must give a wrong result or end their worker.
+# mutant VARIANT NAME SED [SHAPE]...: the kernels for D of 64 of wgmma_VARIANT, so changed, must give a wrong result or end their worker.
 mutant() {
-  local of=$1 tile=kernels/tiles/wgmma_$1_tile.cuh variant=kernels/variants/wgmma_$1.cu folder=$TMP/$2 build dtype
+  local of=$1 tile=kernels/tiles/wgmma_$1_tile.cuh variant=kernels/variants/wgmma_$1.cu folder=$TMP/$2 build dtype shape shapes=()
   shift
   dtype=$([ "$of" = fp8 ] && echo e4m3 || echo f16)
   build=$(dirname "$ATTNBENCH")/emulated
   mkdir -p "$folder/kernels/tiles" "$folder/kernels/variants"
   sed -E "$2" "$tile" >"$folder/$tile"
   ! cmp -s "$tile" "$folder/$tile" || fail "$1 changes nothing"
-  sed -E '/^    [{]+\.D = (128|192|256)/d' "$variant" >"$folder/$variant"
+  sed -E '/^    [{]+\.D = (128|192|256)/d; /^    .*kMeasured[}],$/d' "$variant" >"$folder/$variant"
   g++ -std=c++20 -O1 -w -fPIC -D_GNU_SOURCE "-I$folder" -Itests/emulated -I. "-I$(dirname "$(make -s print-NVCC)")/../include" \
     -include tests/emulated/cuda.cuh -x c++ -c "$folder/$variant" -o "$folder/kernel.o"
   cp "$build"/kernels/variants/*.o "$build"/tests/emulated/*.o "$folder"
   mv "$folder/kernel.o" "$folder/wgmma_$of.cu.o"
   g++ -shared -Wl,-Bsymbolic "$folder"/*.o -o "$folder/mutant.so"
-  attn --device cpu --load "$folder/mutant.so" --check-only --timeout 60 --variants "emulated_wgmma_$of" --json "$TMP/r.json" \
-    --shape "B=2,H=3,S=500,D=64,window=150:0,$dtype" --shape "B=2,H=3,S=333x555,D=64,causal,$dtype"
+  [ $# -gt 2 ] || set -- "$@" B=2,H=3,S=500,D=64,window=150:0 B=2,H=3,S=333x555,D=64,causal
+  for shape in "${@:3}"; do shapes+=(--shape "$shape,$dtype"); done
+  attn --device cpu --load "$folder/mutant.so" --check-only --timeout 60 --variants "emulated_wgmma_$of" --json "$TMP/r.json" "${shapes[@]}"
   json "$TMP/r.json" '"'"$1"'", [r["status"] for r in d["results"]]'
   expect_json "$TMP/r.json" 'any(r["status"] != "ok" for r in d["results"])'
 }
@@ -98,6 +115,15 @@ mutant() {
   mutant general tail_short 's/drop\(2 \* left - 1\)/drop(2 * left - 2)/'
   mutant general left_bound 's/\+ c < first\)/+ c <= first)/'
   mutant general product_unawaited 's/this->template wait<1>\(\);/this->template wait<2>();/'
+}
+
+@test "the emulated GPU finds a list that is a tile too long, a row without a reference, and a cap beyond its polynomial" {
+  mutant general list_long 's/list.end - list.begin - 2/list.end - list.begin - 1/' B=1,H=2,S=900,D=64,sparse=128:0.6
+  mutant general walk_stays 's/next [*] block_tiles, begin/next * block_tiles + 1, begin/' B=1,H=2,S=900,D=64,sparse=256:0.6
+  mutant general list_from_block 's/number = info.z [+] tile/number = tile/' B=1,H=2,S=200x1500,D=64,window=900:0,sparse=256:0.9
+  mutant general list_unbounded 's/while [(]list.end > 0/while (false \&\& list.end > 0/' B=1,H=2,S=500x1100,D=64,causal,sparse=384:1
+  mutant general no_reference 's/min[(]masked.1. [+] 1, list.tiles[)]/masked[1]/' B=1,H=6,S=200x1400,D=64,causal,sparse=256:0.5
+  mutant general cap_unbounded 's/wide = __any_sync[(].*$/wide = false;/; s/ [|][|] fmaxf[(]most.0., most.1.[)] > a.cap_most//' B=1,H=2,S=900,D=64,softcap=1
 }
 
 @test "the emulated GPU finds a wrong transposing of V, a promotion that is left out and a reference that is not the maximum" {

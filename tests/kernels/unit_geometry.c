@@ -676,6 +676,28 @@ TEST(wgmma_general_takes_tiles_by_the_window) {
   assert_int_equal(plan_of(&p).tile_kv, 64);
 }
 
+/* A q tile and a tile of keys lie in one block each, and a pass before sorts the items. */
+TEST(wgmma_general_takes_lists_of_blocks_that_its_tiles_divide) {
+  static const struct {
+    uint32_t D, block, rows; /* 0 rows: refused */
+  } rows[] = {{64, 128, 128}, {64, 64, 0},     {128, 128, 128}, {128, 384, 128},
+              {128, 192, 0},  {192, 128, 128}, {256, 128, 128}};
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    struct point p = point_of("wgmma_general", "h200", square(1, 16, 16384, rows[i].D, ATTN_BF16));
+    p.shape.sparse.block = rows[i].block, p.shape.sparse.density = 250;
+    assert_int_equal(refusal(&p) == NULL, rows[i].rows != 0);
+    if (rows[i].rows == 0) continue;
+    const struct attn_plan plan = plan_of(&p);
+    assert_int_equal(plan.tile_q, rows[i].rows);
+    assert_int_equal(rows[i].block % plan.tile_kv, 0);
+    assert_int_equal(plan.pass_count, 2);
+    assert_int_equal(plan.workspace_bytes, 4 * 16 * 16384 / plan.tile_q);
+  }
+  struct point p = point_of("wgmma_general", "h200", square(1, 16, 16384, 128, ATTN_BF16));
+  p.shape.sparse.block = 128, p.shape.sparse.density = 250, p.shape.batch.drawn = 1;
+  assert_non_null(strstr(refusal(&p), "lists of blocks"));
+}
+
 /* A tile of keys has one scale, so those of 96 keys do not take blocks of 128. */
 TEST(wgmma_fp8_takes_a_kernel_that_holds_d_and_whose_tiles_have_one_scale) {
   static const struct {
