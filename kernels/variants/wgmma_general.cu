@@ -25,7 +25,6 @@
  *
  *       keys  tiles of 64 rows           share of products that count
  *         64  17                         1024 / 1088 = 94 %
- *         96  12                         1024 / 1152 = 89 %
  *        128  9 or 10 (9.5 on average)  1024 / 1216 = 84 %
  *
  * Cannot: run anywhere but on compute capability 9.0; use clusters; read pages; take lists of blocks that are no
@@ -37,6 +36,7 @@
  *       D    Dv   groups  registers                     of    shared memory, KB
  *       64   64   4       32 + 16 + 32 = 80 + 30        112   64 + 20 * 8 = 224
  *       64   64   2       64 + 32 + 32 = 128            232   32 + 12 * 16 = 224
+ *      128  128   3       32 + 16 + 64 = 112            152   48 + 11 * 16 = 224
  *      128  128   2       32 + 16 + 64 = 112            232   64 + 10 * 16 = 224
  *      128  128   2       64 + 32 + 64 = 160            232   64 + 5 * 32 = 224
  *      192  128   2       56 + 28 + 64 = 148            232   48 + 4 * 42 = 216
@@ -56,26 +56,17 @@ struct GeneralKernel {
 
 constexpr unsigned kMeasured = ATTN_DTYPE_BIT(ATTN_BF16); /* to measure what does not win: for one type alone */
 
-/* Of the kernels that fit the tunables the cheapest is taken. */
+/* Of the kernels that fit the tunables the cheapest is taken. Measured with windows of 128 and of 1024 keys. */
 constexpr GeneralKernel kGeneralKernels[] = {
-    {{{.D = 64, .groups = 4, .keys = 64, .slots = 20}, 64}, 215, 90},
-    {{{.D = 64, .slots = 12}, 64}, 160, 104},
-    {{{.D = 64, .groups = 4, .keys = 64, .slots = 20, .pingpong = 0}, 64}, 216, 91, kMeasured},
-    {{{.D = 64, .groups = 4, .keys = 64, .slots = 24}, 64}, 217, 92, kMeasured},
-    {{{.D = 64, .groups = 3, .keys = 64, .slots = 22}, 64}, 180, 75, kMeasured},
-    {{{.D = 64, .groups = 3, .keys = 64, .slots = 22, .pingpong = 0}, 64}, 181, 76, kMeasured},
-    {{{.D = 64, .groups = 3, .keys = 96, .slots = 14}, 64}, 182, 112, kMeasured},
-    {{{.D = 64, .keys = 64, .slots = 24}, 64}, 161, 56, kMeasured},
-    {{{.D = 128, .keys = 64, .slots = 10}, 128}, 195, 78},
-    {{{.D = 128, .slots = 5}, 128}, 210, 147},
-    {{{.D = 128, .keys = 64, .slots = 10, .pingpong = 0}, 128}, 196, 80, kMeasured},
-    {{{.D = 128, .slots = 5, .pingpong = 0}, 128}, 211, 150, kMeasured},
-    {{{.D = 128, .keys = 96, .slots = 6}, 128}, 205, 117, kMeasured},
-    {{{.D = 128, .groups = 3, .keys = 64, .slots = 11}, 128}, 230, 120, kMeasured},
+    {{{.D = 64, .groups = 4, .keys = 64, .slots = 20}, 64}, 730, 70},
+    {{{.D = 64, .slots = 12}, 64}, 160, 114},
+    {{{.D = 64, .groups = 4, .keys = 64, .slots = 20, .pingpong = 0}, 64}, 730, 71, kMeasured},
+    {{{.D = 128, .groups = 3, .keys = 64, .slots = 11}, 128}, 390, 98},
+    {{{.D = 128, .keys = 64, .slots = 10}, 128}, 340, 71},
+    {{{.D = 128, .slots = 5}, 128}, 220, 138},
     {{{.D = 192, .keys = 112, .slots = 4}, 128}, 250, 160},
-    {{{.D = 256, .keys = 64, .slots = 5}, 256}, 320, 160},
-    {{{.D = 256, .keys = 80, .slots = 4}, 256}, 325, 205, kMeasured},
-    {{{.D = 256, .keys = 64, .slots = 5, .pingpong = 0}, 256}, 321, 165, kMeasured},
+    {{{.D = 256, .keys = 64, .slots = 5, .pingpong = 0}, 256}, 300, 140},
+    {{{.D = 256, .keys = 64, .slots = 5}, 256}, 320, 160, kMeasured},
 };
 
 #ifdef __CUDACC__
@@ -104,7 +95,7 @@ static const void *order_handle(const GeneralKernel &, bool) { return nullptr; }
 constexpr decltype(attn_variant::bind) general_bind = nullptr;
 #endif
 
-enum { GENERAL_GROUPS, GENERAL_KEYS, GENERAL_PERSISTENT, GENERAL_TURNS, GENERAL_SLOTS };
+enum { GENERAL_GROUPS, GENERAL_KEYS, GENERAL_PERSISTENT, GENERAL_TURNS };
 
 static const attn_tunable general_tunables[] = {
     {.name = "warpgroups",
@@ -119,7 +110,6 @@ static const attn_tunable general_tunables[] = {
      .max = 2,
      .help =
          "1: warpgroups take turns to start their products, 2: each when it can; 0: what is fastest for the shape"},
-    {.name = "slots", .max = 24, .help = "tiles of K and V in shared memory; 0: what is fastest for the shape"},
     {.name = nullptr},
 };
 
@@ -129,12 +119,11 @@ static bool general_fits(const GeneralKernel &kernel, const attn_problem &shape,
   };
   const wgmma_tile::Shape &s = kernel.shape.dense;
   const uint32_t block = shape.sparse.block; /* of a list, of which a q tile and a tile of keys are a part */
-  const bool is_asked = t.value[GENERAL_GROUPS] != 0 || t.value[GENERAL_KEYS] != 0 || t.value[GENERAL_TURNS] != 0 ||
-                        t.value[GENERAL_SLOTS] != 0;
+  const bool is_asked = t.value[GENERAL_GROUPS] != 0 || t.value[GENERAL_KEYS] != 0 || t.value[GENERAL_TURNS] != 0;
   if (kernel.dtypes == kMeasured && !is_asked) return false;
   return (kernel.dtypes & ATTN_DTYPE_BIT(shape.dtype)) != 0 && shape.D <= s.D && shape.Dv <= kernel.shape.Dv &&
          block % rows(kernel.shape) == 0 && block % s.keys == 0 && any_or(GENERAL_GROUPS, s.groups) &&
-         any_or(GENERAL_KEYS, s.keys) && any_or(GENERAL_TURNS, s.pingpong ? 1 : 2) && any_or(GENERAL_SLOTS, s.slots);
+         any_or(GENERAL_KEYS, s.keys) && any_or(GENERAL_TURNS, s.pingpong ? 1 : 2);
 }
 
 static const GeneralKernel *general_choose(const attn_problem &shape, const attn_tuning &tuning, uint32_t sms) {
