@@ -503,7 +503,8 @@ $(PLUGINS): %.so: %.c.o
 # Our kernels for Hopper on an emulated GPU (tests/emulated): a C++ compiler takes them as CUDA, with the toolkit's
 # headers. Where an include path has a header of that folder, it stands before the one of the same name here.
 EMULATED_OBJECTS := $(addprefix $(BUILD)/emulated/,$(addsuffix .cu.o,kernels/variants/wgmma kernels/variants/wgmma_general \
-    kernels/variants/wgmma_fp8 tests/emulated/emulator tests/emulated/plugin tests/emulated/reference))
+    kernels/variants/wgmma_fp8 kernels/variants/decode_general \
+    tests/emulated/emulator tests/emulated/plugin tests/emulated/reference))
 $(BUILD)/emulated/%.cu.o: private CXXFLAGS = -O2
 $(BUILD)/emulated/tests/%.cu.o: private CXXFLAGS = -O3
 $(BUILD)/emulated/%.cu.o: private CPPFLAGS_ALL := -Itests/emulated $(CPPFLAGS_ALL) -isystem $(abspath $(dir $(NVCC))../include)

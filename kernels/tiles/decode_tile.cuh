@@ -31,14 +31,6 @@ __device__ __forceinline__ uint32_t transpose(uint32_t x) {
   return y;
 }
 
-/* Counts up to `last`, then from 0 again; returns the count before. What the block stored and ordered before is seen
- * by those who count later, who see it. */
-__device__ __forceinline__ uint32_t count_arrival(uint32_t *counter, uint32_t last) {
-  uint32_t before;
-  asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;" : "=r"(before) : "l"(counter), "r"(last) : "memory");
-  return before;
-}
-
 /* ---- sums ------------------------------------------------------------------------------------------------------ */
 
 /* An unscaled reference of weights as an exponent; 0 where there is none, so that the factor is 2^-inf = 0. */

@@ -69,14 +69,7 @@ __device__ __forceinline__ void barrier_wait(uint32_t barrier, uint32_t parity) 
 #endif
 }
 
-/* Named barriers of the block: `threads` of them arrive or wait. Number 0 is the barrier of __syncthreads; a kernel
- * names the others that it uses, by who waits for what. */
-__device__ __forceinline__ void named_sync(uint32_t id, uint32_t threads) {
-  asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
-}
-__device__ __forceinline__ void named_arrive(uint32_t id, uint32_t threads) {
-  asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
-}
+using ptx::named_arrive, ptx::named_sync;
 
 /* ---- the copy engine ------------------------------------------------------------------------------------------ */
 

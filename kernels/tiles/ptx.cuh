@@ -79,6 +79,23 @@ __device__ __forceinline__ void cp_async_wait() {
   asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory");
 }
 
+/* Named barriers of the block: `threads` of them arrive or wait. Number 0 is the barrier of __syncthreads; a kernel
+ * names the others that it uses, by who waits for what. */
+__device__ __forceinline__ void named_sync(uint32_t id, uint32_t threads) {
+  asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+__device__ __forceinline__ void named_arrive(uint32_t id, uint32_t threads) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+
+/* Counts up to `last`, then from 0 again; returns the count before. What the block stored and ordered before is seen
+ * by those who count later, who see it. */
+__device__ __forceinline__ uint32_t count_arrival(uint32_t *counter, uint32_t last) {
+  uint32_t before;
+  asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;" : "=r"(before) : "l"(counter), "r"(last) : "memory");
+  return before;
+}
+
 /* mbarrier objects in shared memory. A phase ends when `arrivals` threads have arrived, and the next one begins;
  * phases are told apart by their parity, 0 for the first. An arrival releases the thread's earlier accesses to those
  * who then see the phase ended. The initialisation must be made visible by a block barrier. */

@@ -163,7 +163,7 @@ __device__ __forceinline__ void decode_sum(uint32_t width_log2, uint32_t items, 
 __device__ __forceinline__ bool decode_arrive_last(uint32_t *counter, uint32_t count) {
   __shared__ uint32_t arrived;
   __syncthreads(); /* orders all threads' stores before thread 0's release */
-  if (threadIdx.x == 0) arrived = decode_tile::count_arrival(counter, count - 1);
+  if (threadIdx.x == 0) arrived = ptx::count_arrival(counter, count - 1);
   __syncthreads(); /* orders `arrived`, and thread 0's acquire before the other threads' reads */
   return arrived == count - 1;
 }

@@ -33,6 +33,16 @@ extern thread_local unsigned char smem_base[];
 }  // namespace attn
 
 static inline float __int_as_float(int bits) { return emulated::from_bits<float>((uint32_t)bits); }
+static inline float __uint_as_float(uint32_t bits) { return emulated::from_bits<float>(bits); }
+static inline uint32_t __float_as_uint(float x) { return (uint32_t)emulated::as_bits(x); }
+template <typename T>
+static inline T __ldg(const T *from) {
+  return *from;
+}
+template <typename T>
+static inline T __ldcg(const T *from) {
+  return *from;
+}
 static inline int __float_as_int(float x) { return (int)(uint32_t)emulated::as_bits(x); }
 
 /* Byte i of the result is the one of b:a that digit i of the selector names. */

@@ -59,9 +59,13 @@ struct Thread {
   uint32_t index = 0;
   Wait wait = {};
   bool has_ended = false;
-  uint32_t committed = 0;        /* batches of products */
-  uint32_t issued = 0;           /* products */
-  uint32_t cluster_barriers = 0; /* that it has waited for */
+  uint32_t committed = 0;                    /* batches of products */
+  uint32_t issued = 0;                       /* products */
+  uint32_t cluster_barriers = 0;             /* that it has waited for */
+  std::vector<std::function<void()>> copies; /* since the last commit */
+  uint32_t groups = 0;                       /* of copies, committed */
+  std::vector<bool> groups_done;
+  uint32_t groups_before = 0; /* that are done, all of them */
 };
 
 struct Warp {
@@ -497,6 +501,38 @@ void load_box(uint32_t to, const TensorMap &map, uint32_t barrier, const int32_t
       mbarrier_advance(full);
     });
   }
+}
+
+void copy_async(uint32_t to, const void *from, uint32_t bytes) {
+  unsigned char *const target = shared(to, bytes);
+  if (to % bytes != 0 || (uintptr_t)from % bytes != 0) fail("a copy of %u bytes to shared address %u", bytes, to);
+  current->copies.push_back([=] {
+    if (from != nullptr)
+      memcpy(target, from, bytes);
+    else
+      memset(target, 0, bytes);
+  });
+}
+
+void copies_commit() {
+  Thread *const thread = current;
+  const uint32_t group = thread->groups++;
+  thread->groups_done.push_back(thread->copies.empty());
+  if (thread->copies.empty()) return;
+  thread->block->cluster->copies.push_back([thread, group, copies = std::move(thread->copies)] {
+    for (const auto &copy : copies) copy();
+    thread->groups_done[group] = true;
+  });
+  thread->copies.clear();
+}
+
+void copies_wait(uint32_t pending) {
+  Thread &thread = *current;
+  const uint32_t end = thread.groups - std::min(pending, thread.groups);
+  wait_until("groups of copies", end, [&] {
+    while (thread.groups_before < end && thread.groups_done[thread.groups_before]) ++thread.groups_before;
+    return thread.groups_before >= end;
+  });
 }
 
 void multiply(const Product &product, float *accumulators, const uint32_t *a) {

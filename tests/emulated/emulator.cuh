@@ -98,6 +98,14 @@ struct TensorMap {
 /* Copies a box to this place in each block whose bit is set; their mbarriers at `barrier` count its bytes. */
 void load_box(uint32_t to, const TensorMap &, uint32_t barrier, const int32_t (&at)[MAP_DIMS_MAX], uint32_t ranks);
 
+/* ---- copies of a thread ---------------------------------------------------------------------------------------- */
+
+/* Copies so many bytes to shared memory, or zeros where there is no source, in a group with the thread's others since
+ * the last commit. A group happens at any time between its commit and the end of the thread's wait for it. */
+void copy_async(uint32_t to, const void *from, uint32_t bytes);
+void copies_commit();
+void copies_wait(uint32_t pending);
+
 /* ---- wgmma ---------------------------------------------------------------------------------------------------- */
 
 enum Element { F16, BF16, E4M3, ELEMENTS };

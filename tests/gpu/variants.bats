@@ -28,7 +28,8 @@ setup() { need_gpu; }
   python tests/data/random_sweep.py "${ATTN_SEED:-11}" 300 >"$TMP/random.json"
   must 0 attn --sweep "$TMP/random.json" --device cuda --check-only --json "$TMP/r.json" --variants "auto,serial,scalar,scalar_quad,\
 wmma,wmma_qk,cp_async,mma_swizzle,mma_swizzle:stages=1,wgmma,wgmma:persistent=0,wgmma:warpgroups=1,wgmma_general,wgmma_fp8,cluster_split,\
-cluster_split:wgmma=1,cluster_split:groups=1,decode,decode:path=1,decode:splits=7,split_kv,split_kv_atomic,one_query,d_split"
+cluster_split:wgmma=1,cluster_split:groups=1,decode,decode:path=1,decode:splits=7,\
+decode_general,decode_general:warps=2,blocks=2,split_kv,split_kv_atomic,one_query,d_split"
   expect_json "$TMP/r.json" 'd["summary"]["ok"] >= 1500'
 }
 
@@ -84,7 +85,7 @@ cluster_split:wgmma=1,cluster_split:groups=1,decode,decode:path=1,decode:splits=
 @test "decoding as it is served is right on small cases, that of latent attention too" {
   local example sweep
   example=$(dirname "$ATTNBENCH")/example.so
-  for sweep in "paged scalar,example_warp" "serving scalar,example_warp" "mla_decode example_warp"; do
+  for sweep in "paged scalar,decode_general,example_warp" "serving scalar,decode_general,example_warp" "mla_decode example_warp"; do
     attn --sweep "${sweep% *}" --filter 'Skv<=300' --load "$example" --variants "${sweep#* }" --device cuda --check-only --json "$TMP/r.json"
     expect_status 0
     expect_json "$TMP/r.json" '{r["status"] for r in d["results"]} == {"ok"} and len(d["results"]) >= 6'
@@ -95,7 +96,7 @@ cluster_split:wgmma=1,cluster_split:groups=1,decode,decode:path=1,decode:splits=
   local seed=$RANDOM
   echo "tests/data/random_sweep.py $seed 1500"
   python tests/data/random_sweep.py "$seed" 1500 >"$TMP/s.json"
-  must 0 attn --sweep "$TMP/s.json" --variants serial,scalar,wgmma,wgmma_general,wgmma_fp8,cudnn --device cuda --check-only --json "$TMP/r.json"
+  must 0 attn --sweep "$TMP/s.json" --variants serial,scalar,wgmma,wgmma_general,wgmma_fp8,decode_general,decode_general:warps=2,blocks=3,cudnn --device cuda --check-only --json "$TMP/r.json"
   expect_json "$TMP/r.json" '{r["status"] for r in d["results"]} == {"ok", "skipped"}'
   expect_json "$TMP/r.json" 'all(r["status"] == "ok" for r in d["results"] if r["variant"] in ("serial", "scalar"))'
 }
@@ -121,6 +122,21 @@ cluster_split:wgmma=1,cluster_split:groups=1,decode,decode:path=1,decode:splits=
   # A skip is the path that needs compute capability 9.0, asked for elsewhere.
   expect_json "$TMP/r.json" 'all("path=2" in r["variant"] and "path=2 needs" in r["reason"]
     for r in d["results"] if r["status"] == "skipped")'
+}
+
+@test "decode_general matches the oracle for every kind of page, length and cut of the keys, and as one launch after another" {
+  must 0 attn --sweep tests/data/sweeps/emulated_decode.json --device cuda --check-only --json "$TMP/r.json" --variants "decode_general,\
+decode_general:warps=8,stages=2,decode_general:warps=1,stages=8,blocks=3,decode_general:warps=4,item_cost=20,decode_general:blocks=4"
+  expect_json "$TMP/r.json" '{r["status"] for r in d["results"]} <= {"ok", "skipped"} and d["summary"]["ok"] >= 300'
+  expect_json "$TMP/r.json" 'all(r["status"] == "ok" for r in d["results"] if r["variant"] == "decode_general")'
+}
+
+@test "two runs of decode_general give the same error to the last bit" {
+  for _ in 1 2; do
+    must 0 attn --sweep serving --device cuda --check-only --variants decode_general --filter "Skv<=4096" --json -
+    json "$OUT" '[(r["check"]["max_abs_error"], r["check"]["rel_frobenius"]) for r in d["results"]]' >>"$TMP/errors"
+  done
+  [ "$(sort -u "$TMP/errors" | wc -l)" -eq 1 ] || fail "$(cat "$TMP/errors")"
 }
 
 @test "two runs of decode give the same error to the last bit" {

@@ -87,26 +87,53 @@ emulate() {
   [ "$OK" = 3 ] || fail "$OK cases are right"
 }
 
-# mutant VARIANT NAME SED [SHAPE]...: the kernels for D of 64 of wgmma_VARIANT, so changed, must give a wrong result or end their worker.
-mutant() {
-  local of=$1 tile=kernels/tiles/wgmma_$1_tile.cuh variant=kernels/variants/wgmma_$1.cu folder=$TMP/$2 build dtype shape shapes=()
-  shift
-  dtype=$([ "$of" = fp8 ] && echo e4m3 || echo f16)
+@test "decode_general is right for pages, unlike lengths, several queries and every cut of the keys" {
+  local tunables
+  for tunables in "" :warps=2,blocks=3 :warps=8,stages=2,item_cost=1 :warps=1,blocks=2,item_cost=20; do
+    emulate "emulated_decode_general$tunables" --sweep tests/data/sweeps/emulated_decode.json
+    [ "$OK" = 78 ] || fail "$OK cases are right with $tunables"
+  done
+}
+
+@test "decode_general is right for the small cases of paged and serving, and for random problems over all axes" {
+  local seed=$RANDOM sweep
+  for sweep in paged serving; do
+    emulate emulated_decode_general:blocks=2 --sweep "$sweep" --filter 'Skv<=300'
+    [ "$OK" -ge 3 ] || fail "$OK cases of $sweep are right"
+  done
+  echo "tests/data/random_sweep.py $seed 150"
+  python tests/data/random_sweep.py "$seed" 150 >"$TMP/s.json"
+  emulate emulated_decode_general,emulated_decode_general:warps=2,blocks=3 --sweep "$TMP/s.json"
+  [ "$OK" -ge 4 ] || fail "$OK cases are right"
+}
+
+# mutant_of KERNEL DTYPE NAME SED SHAPE...: KERNEL for D of 64, its tile so changed, must give a wrong result or end its worker.
+mutant_of() {
+  local tile=kernels/tiles/$1_tile.cuh variant=kernels/variants/$1.cu folder=$TMP/$3 of=$1 dtype=$2 build shape shapes=()
+  shift 2
   build=$(dirname "$ATTNBENCH")/emulated
   mkdir -p "$folder/kernels/tiles" "$folder/kernels/variants"
   sed -E "$2" "$tile" >"$folder/$tile"
   ! cmp -s "$tile" "$folder/$tile" || fail "$1 changes nothing"
-  sed -E '/^    [{]+\.D = (128|192|256)/d; /^    .*kMeasured[}],$/d' "$variant" >"$folder/$variant"
+  sed -E '/^    [{]+\.D = (128|192|256)/d; /^    .*kMeasured[}],$/d; s/, [{]128, [0-9]+, [0-9]+[}]//g' "$variant" >"$folder/$variant"
   g++ -std=c++20 -O1 -w -fPIC -D_GNU_SOURCE "-I$folder" -Itests/emulated -I. "-I$(dirname "$(make -s print-NVCC)")/../include" \
     -include tests/emulated/cuda.cuh -x c++ -c "$folder/$variant" -o "$folder/kernel.o"
   cp "$build"/kernels/variants/*.o "$build"/tests/emulated/*.o "$folder"
-  mv "$folder/kernel.o" "$folder/wgmma_$of.cu.o"
+  mv "$folder/kernel.o" "$folder/$of.cu.o"
   g++ -shared -Wl,-Bsymbolic "$folder"/*.o -o "$folder/mutant.so"
-  [ $# -gt 2 ] || set -- "$@" B=2,H=3,S=500,D=64,window=150:0 B=2,H=3,S=333x555,D=64,causal
   for shape in "${@:3}"; do shapes+=(--shape "$shape,$dtype"); done
-  attn --device cpu --load "$folder/mutant.so" --check-only --timeout 60 --variants "emulated_wgmma_$of" --json "$TMP/r.json" "${shapes[@]}"
+  attn --device cpu --load "$folder/mutant.so" --check-only --timeout 60 --variants "emulated_$of" --json "$TMP/r.json" "${shapes[@]}"
   json "$TMP/r.json" '"'"$1"'", [r["status"] for r in d["results"]]'
   expect_json "$TMP/r.json" 'any(r["status"] != "ok" for r in d["results"])'
+}
+# mutant VARIANT NAME SED [SHAPE]...: of wgmma_VARIANT.
+mutant() {
+  [ $# -gt 3 ] || set -- "$@" B=2,H=3,S=500,D=64,window=150:0 B=2,H=3,S=333x555,D=64,causal
+  mutant_of "wgmma_$1" "$([ "$1" = fp8 ] && echo e4m3 || echo f16)" "${@:2}"
+}
+decode_mutant() { # NAME SED
+  mutant_of decode_general bf16 "$@" B=3,H=4/1,S=1x500,D=64,page=16 B=3,H=8/1,S=5x130,D=64,causal,page=1 \
+    batch=3q4s300_9q1s16_q2s0,H=4/2,D=64,page=64,causal,lse
 }
 
 @test "the emulated GPU finds a barrier too few, a tile too many and a bound that is off by one" {
@@ -132,4 +159,14 @@ mutant() {
   mutant fp8 growth_lost 's/next_lift\[i\] \*= ptx::ex2\(next - before\)/next_lift[i] *= 1.0f/'
   mutant fp8 negative_maxima 's/grew \|\| is_negative/grew/'
   mutant fp8 unscaled 's/kScaleBits = 8/kScaleBits = 0/'
+}
+
+@test "the emulated GPU finds what is wrong in the copies, lengths and sums of decode_general" {
+  decode_mutant wait_short 's/wait_for_copies\(a.stages - 2\)/wait_for_copies(a.stages - 1)/'
+  decode_mutant group_unsynchronised 's/ptx::named_sync\(1 \+ role.group, .*\);/__syncwarp();/'
+  decode_mutant behind_the_end 's/walk.work.keys.end - 1[)]/walk.work.keys.end)/'
+  decode_mutant end_bound 's/at >= seen\[c \/ 2\].end/at > seen[c \/ 2].end/'
+  decode_mutant page_of_first 's/within = key - page [*] a.page/within = key % 16/'
+  decode_mutant partial_of_other 's/partial_row\(first \+ which, which == 0, row\)/partial_row(first + which, false, row)/'
+  decode_mutant tile_twice 's/to = tiles_before\(stretch.end\);/to = min(tiles_before(stretch.end) + 1, work.tiles);/'
 }

@@ -140,8 +140,10 @@ static uint64_t items_covered(const struct point *p, const struct attn_plan *pla
   return items;
 }
 
-/* The tunable `persistent`: blocks that loop over the items of x, down to one wave of them. */
+/* The tunable `persistent`: blocks that loop over the items of x, down to one wave of them. Those of decode_general
+ * always do. */
 static bool is_persistent(const struct point *p) {
+  if (strcmp(p->variant->name, "decode_general") == 0) return true;
   for (size_t i = 0; i < variant_tunable_count(p->variant); i++)
     if (strcmp(p->variant->tunables[i].name, "persistent") == 0) return p->tuning.value[i] != 0;
   return false;
@@ -604,6 +606,46 @@ TEST(decode_workspace_is_a_slot_per_split_and_group) {
     assert_int_equal(plan_of(&p).splits, slots_of[i][0]);
     assert_int_equal(plan_of(&p).workspace_bytes, 2 * slots_of[i][1] * 12 * (128 * 4 + 8));
   }
+}
+
+/* A block for each SM where there are keys for it; the most warps that have 3 stages each. */
+TEST(decode_general_fills_the_sms_whatever_the_heads_are) {
+  static const struct {
+    uint32_t B, Sq, Skv, D, blocks, warps, stages, tile_q, smem_bytes;
+  } rows[] = {
+      {1, 1, 512, 128, 32, 8, 3, 16, 215552}, /* 8 heads of 32 tiles: one for each of 8 warps */
+      {1, 1, 4096, 128, 132, 8, 3, 16, 215552},
+      {16, 1, 4096, 128, 132, 8, 3, 16, 215552}, /* 128 heads, and still a block for each of 132 SMs */
+      {64, 1, 4096, 64, 132, 8, 3, 16, 207360},
+      {1, 4, 4096, 128, 132, 4, 5, 16, 201728},  /* 16 rows of sums leave 8 warps two stages each */
+      {1, 16, 4096, 128, 132, 8, 4, 64, 206848}, /* 64 rows: two groups of 4 warps that share stages */
+  };
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    const struct point p =
+        point_of("decode_general", "h200", decoding(rows[i].B, 32, 8, rows[i].Sq, rows[i].Skv, rows[i].D));
+    assert_null(refusal(&p));
+    const struct attn_plan plan = plan_of(&p);
+    assert_grid(&plan.pass[0], rows[i].blocks, 1, 1);
+    assert_int_equal(plan.pass[0].row_threads, 32 * rows[i].warps);
+    assert_int_equal(plan.stages, rows[i].stages);
+    assert_int_equal(plan.tile_q, rows[i].tile_q);
+    assert_int_equal(plan.pass[0].dynamic_smem_bytes, rows[i].smem_bytes);
+  }
+}
+
+TEST(decode_general_takes_pages_and_lengths_and_refuses_what_it_is_not_for) {
+  struct point p = point_of("decode_general", "a100", decoding(4, 32, 8, 1, 4096, 128));
+  p.shape.page = 16, p.shape.batch.drawn = 1;
+  assert_null(refusal(&p));
+  p.shape.v_in_k = true;
+  assert_non_null(strstr(refusal(&p), "V as a tensor of its own"));
+  p = point_of("decode_general", "h200", decoding(1, 32, 8, 1, 4096, 96));
+  assert_non_null(strstr(refusal(&p), "D must be 64 or 128"));
+  p = point_of("decode_general", "h200", decoding(1, 32, 8, 1, 4096, 128));
+  p.tuning.value[0] = 3;
+  assert_non_null(strstr(refusal(&p), "warps must be"));
+  p.tuning.value[0] = 8, p.tuning.value[1] = 4;
+  assert_non_null(strstr(refusal(&p), "too small for two stages"));
 }
 
 /* ---- wgmma --------------------------------------------------------------------------------------------------- */

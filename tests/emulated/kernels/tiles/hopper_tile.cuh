@@ -20,8 +20,7 @@ inline void barrier_expect(uint32_t barrier, uint32_t bytes) {
   emulated::mbarrier_arrive(barrier, emulated::own_rank(), bytes);
 }
 inline void barrier_wait(uint32_t barrier, uint32_t parity) { emulated::mbarrier_wait(barrier, parity); }
-inline void named_sync(uint32_t id, uint32_t threads) { emulated::named_barrier(id, threads, true); }
-inline void named_arrive(uint32_t id, uint32_t threads) { emulated::named_barrier(id, threads, false); }
+using ptx::named_arrive, ptx::named_sync;
 
 inline void prefetch_map(const CUtensorMap *) {}
 inline void load_box_to_all(uint32_t to, const CUtensorMap *map, uint32_t barrier, uint32_t x, uint32_t y, uint32_t z,

@@ -25,6 +25,23 @@ inline uint4 load_shared(uint32_t address) {
 }
 inline void store_shared(uint32_t address, uint4 x) { memcpy(emulated::shared(address, sizeof x), &x, sizeof x); }
 
+inline void named_sync(uint32_t id, uint32_t threads) { emulated::named_barrier(id, threads, true); }
+inline void named_arrive(uint32_t id, uint32_t threads) { emulated::named_barrier(id, threads, false); }
+inline uint32_t count_arrival(uint32_t *counter, uint32_t last) {
+  const uint32_t before = *counter;
+  *counter = before >= last ? 0 : before + 1;
+  return before;
+}
+
+inline void cp_async_16(uint32_t shared, const void *global, bool valid) {
+  emulated::copy_async(shared, valid ? global : nullptr, 16);
+}
+inline void cp_async_commit() { emulated::copies_commit(); }
+template <int Pending>
+inline void cp_async_wait() {
+  emulated::copies_wait(Pending);
+}
+
 inline uint32_t cluster_rank() { return emulated::cluster_rank(); }
 inline void cluster_arrive_relaxed() { emulated::cluster_arrive(); }
 inline void cluster_arrive() { emulated::cluster_arrive(); }

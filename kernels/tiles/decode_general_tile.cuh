@@ -1,0 +1,733 @@
+/* The tile of `decode_general`: 16 query rows of a KV head in each warp against tiles of keys that lie in pages or
+ * behind one another, by mma.sync, and what lies around it: the units of work that blocks share, the copies, the
+ * sums.
+ *
+ * Work is a line of units. An item is a KV head of a sequence with up to `row_warps` * 16 of its rows; it takes
+ * `cost` units for its start and end, and one for each tile of keys. Items lie behind one another on the line,
+ * sequences outermost, and each block takes an equal stretch of it, which it finds from the lengths: no list of
+ * splits is made. An item that blocks share has a partial result in each, of which a block has two at most, that of
+ * its first item and that of its last.
+ *
+ *   S = Q K^T   a warp has 16 rows and all keys of its tile: Q is in registers, K comes by ldmatrix
+ *   O = P V     the scores' registers are the operand P, V comes by ldmatrix with transposition
+ *
+ * The warps of a block are groups. A group has a ring of stages of its own, which its warps fill by cp.async and wait
+ * for; in a group of one warp nothing waits for other warps before the item's end. K and V of a stage are rows of D
+ * elements each, whose 16-byte chunk c of row r lies at c ^ (r % 8). With g = lane / 4 and t = lane % 4 a lane has S
+ * for rows g and g + 8 and keys 2t and 2t + 1 of each eight, and O for the same rows and columns 2t, 2t + 1 of each
+ * eight. */
+#ifndef ATTNBENCH_KERNELS_DECODE_GENERAL_TILE_CUH
+#define ATTNBENCH_KERNELS_DECODE_GENERAL_TILE_CUH
+
+#include "kernels/tiles/attn_params.cuh"
+#include "kernels/tiles/item_order.cuh"
+
+#ifdef __CUDACC__
+#include "kernels/tiles/attn_device.cuh"
+#include "kernels/tiles/fragment.cuh"
+#include "kernels/tiles/ptx.cuh"
+#endif
+
+namespace attn::decode_general {
+
+constexpr uint32_t kWarpRows = 16, kChunkBytes = 16, kWarpsMax = 8, kStagesMax = 8, kBlocksMax = 4096;
+
+/* A kernel that is compiled: the head dimension, the warps of a group, 16 rows each, and the keys of its tiles. */
+struct Shape {
+  uint32_t D, row_warps, keys;
+};
+
+template <typename Element, Shape kOf>
+struct Config {
+  using T = Element;
+  static constexpr Shape kShape = kOf;
+};
+
+/* Shared memory of a block: the stages of its groups | sums of the warps' rows, with 16 floats that spread them over
+ * the banks | their maxima and sums of weights, 16 bytes each. */
+constexpr ATTN_HD uint32_t stage_bytes(const Shape &s) { return 2 * s.keys * s.D * 2; }
+constexpr ATTN_HD uint32_t sum_pitch_bytes(uint32_t D) { return (D + 16) * 4; }
+constexpr ATTN_HD uint32_t sums_bytes(uint32_t D, uint32_t warps, uint32_t warp_rows) {
+  return warps * warp_rows * (sum_pitch_bytes(D) + 16);
+}
+constexpr uint32_t kStaticBytes = 128; /* of static variables beside it */
+constexpr ATTN_HD uint32_t smem_bytes(const Shape &s, uint32_t warps, uint32_t warp_rows, uint32_t stages) {
+  return warps / s.row_warps * stages * stage_bytes(s) + sums_bytes(s.D, warps, warp_rows);
+}
+
+/* Of the partial results of a block: its first item's and its last one's. */
+constexpr uint32_t kPartials = 2;
+constexpr uint64_t partial_bytes(uint32_t D, uint32_t rows) { return (uint64_t)kPartials * rows * (D + 2) * 4; }
+
+}  // namespace attn::decode_general
+
+namespace attn {
+
+struct DecodeGeneralParams {
+  Params attention;
+  Views at;
+  int32_t left, right;
+  float softcap;     /* 0: none */
+  const float *sink; /* [Hq]; NULL: none */
+  Divider by_page, by_group;
+  uint32_t page, group;           /* tokens of a page; query heads of a KV head */
+  uint32_t page_units, key_units; /* 16-byte units from a page to the next, and from a key */
+  uint32_t rows, warp_rows;       /* that an item has at most, and a warp */
+  uint32_t stages, cost;
+  float *partial; /* [block][kPartials][rows][D] */
+  float2 *stats;  /* [block][kPartials][rows]: reference and sum of the weights */
+};
+
+}  // namespace attn
+
+#ifdef __CUDACC__
+
+namespace attn::decode_general {
+
+__device__ __forceinline__ float4 load_floats(uint32_t address) {
+  const uint4 x = ptx::load_shared(address);
+  return make_float4(__uint_as_float(x.x), __uint_as_float(x.y), __uint_as_float(x.z), __uint_as_float(x.w));
+}
+__device__ __forceinline__ void store_floats(uint32_t address, float a, float b, float c, float d) {
+  ptx::store_shared(address,
+                    make_uint4(__float_as_uint(a), __float_as_uint(b), __float_as_uint(c), __float_as_uint(d)));
+}
+
+/* A reference of weights as an exponent; 0 where there is none, so that the factor is 2^-inf = 0. */
+__device__ __forceinline__ float exponent_of(float max) { return max == minus_infinity() ? 0.0f : max; }
+
+/* ---- the line of units ----------------------------------------------------------------------------------------- */
+
+/* A sequence, and what its items have in common. */
+struct Work {
+  Sequence sequence;
+  attn_keys keys;      /* that some row sees */
+  uint32_t tiles;      /* of these keys */
+  uint32_t row_blocks; /* items of a KV head; none: there are no queries */
+
+  __device__ __forceinline__ attn_mask mask(const DecodeGeneralParams &a) const {
+    return {sequence.Sq, sequence.Skv, a.left, a.right};
+  }
+};
+
+template <Shape kShape>
+__device__ __forceinline__ Work work_of(const DecodeGeneralParams &a, uint32_t b) {
+  Work work;
+  work.sequence = sequence_of(a.attention, a.at, b);
+  work.row_blocks = ceil_div(work.sequence.Sq * a.group, kWarpRows * kShape.row_warps);
+  work.keys = {0, 0}, work.tiles = 0;
+  if (work.sequence.Sq == 0) return work;
+  const attn_mask mask = work.mask(a);
+  work.keys = attn_mask_rows(&mask, 0, work.sequence.Sq);
+  if (work.keys.end > work.keys.first) work.tiles = ceil_div(work.keys.end - work.keys.first, kShape.keys);
+  return work;
+}
+
+/* Units of a sequence. */
+__device__ __forceinline__ uint32_t weight_of(const DecodeGeneralParams &a, const Work &work) {
+  return work.row_blocks * a.attention.Hkv * (a.cost + work.tiles);
+}
+
+/* Where a block begins: its units, and the sequence that has the first of them. */
+struct Stretch {
+  uint32_t total; /* units of all blocks */
+  uint32_t first, end;
+  uint32_t b, base; /* the sequence, and the first of its units */
+
+  /* Where the stretch of a block begins. */
+  static __device__ __forceinline__ uint32_t begin_of(uint32_t total, uint32_t block) {
+    return total / gridDim.x * block + total % gridDim.x * block / gridDim.x;
+  }
+  /* The block that has a unit. */
+  __device__ __forceinline__ uint32_t block_of(uint32_t unit) const {
+    return (uint32_t)(((uint64_t)(unit + 1) * gridDim.x - 1) / total);
+  }
+  __device__ __forceinline__ void set(uint32_t all) {
+    total = all;
+    first = begin_of(all, blockIdx.x), end = begin_of(all, blockIdx.x + 1);
+  }
+};
+
+/* Every thread adds up the units of as many neighbouring sequences as the others, and the one in whose share the
+ * block begins looks for the sequence. */
+template <Shape kShape>
+__device__ __forceinline__ Stretch stretch_of_ragged(const DecodeGeneralParams &a) {
+  __shared__ uint32_t sums[kWarpsMax], found[2];
+  const uint32_t lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, B = a.attention.B;
+  const uint32_t share = ceil_div(B, blockDim.x), from = min(threadIdx.x * share, B), to = min(from + share, B);
+  uint32_t mine = 0;
+  for (uint32_t b = from; b < to; ++b) mine += weight_of(a, work_of<kShape>(a, b));
+  uint32_t until = mine;
+  for (uint32_t step = 1; step < kWarp; step *= 2) {
+    const uint32_t before = __shfl_up_sync(kFullWarp, until, step);
+    until += lane >= step ? before : 0;
+  }
+  if (lane == kWarp - 1) sums[warp] = until;
+  if (threadIdx.x == 0) found[0] = B, found[1] = 0;
+  __syncthreads(); /* orders the sums before the reads, and `found` before the store of the one who finds */
+  uint32_t total = 0, base = until - mine;
+  for (uint32_t w = 0; w < blockDim.x / kWarp; ++w) {
+    base += w < warp ? sums[w] : 0;
+    total += sums[w];
+  }
+  Stretch stretch;
+  stretch.set(total);
+  if (stretch.first >= base && stretch.first < base + mine) {
+    uint32_t b = from, weight = weight_of(a, work_of<kShape>(a, b));
+    while (stretch.first - base >= weight) base += weight, weight = weight_of(a, work_of<kShape>(a, ++b));
+    found[0] = b, found[1] = base;
+  }
+  __syncthreads(); /* orders `found` before the reads */
+  stretch.b = found[0], stretch.base = found[1];
+  return stretch;
+}
+
+template <Shape kShape>
+__device__ __forceinline__ Stretch stretch_of(const DecodeGeneralParams &a) {
+  if (a.at.cu_seqlens_q != nullptr) return stretch_of_ragged<kShape>(a);
+  const uint32_t weight = weight_of(a, work_of<kShape>(a, 0));
+  Stretch stretch;
+  stretch.set(weight * a.attention.B);
+  stretch.b = stretch.first / weight, stretch.base = stretch.b * weight;
+  return stretch;
+}
+
+/* A block's way along its items. */
+template <Shape kShape>
+struct Walk {
+  const DecodeGeneralParams &a;
+  const Stretch &stretch;
+  Work work = {};
+  uint32_t b, head, row_block; /* of the item */
+  uint32_t base;               /* the item's first unit */
+  uint32_t from = 0, to = 0;   /* tiles of it that the block takes */
+  bool is_open;                /* false: it has come to its end */
+
+  __device__ __forceinline__ Walk(const DecodeGeneralParams &params, const Stretch &way)
+      : a(params), stretch(way), b(way.b), head(0), row_block(0), base(way.base), is_open(false) {
+    if (b >= a.attention.B) return;
+    work = work_of<kShape>(a, b);
+    const uint32_t item = (stretch.first - base) / (a.cost + work.tiles);
+    head = item / work.row_blocks, row_block = item - head * work.row_blocks;
+    base += item * (a.cost + work.tiles);
+    settle();
+  }
+  __device__ __forceinline__ void next() {
+    pass();
+    settle();
+  }
+  /* Rows of the item. */
+  __device__ __forceinline__ uint32_t rows() const {
+    return min(work.sequence.Sq * a.group - row_block * kWarpRows * kShape.row_warps, kWarpRows * kShape.row_warps);
+  }
+  __device__ __forceinline__ bool is_whole() const { return from == 0 && to == work.tiles; }
+  /* The blocks that have tiles of the item: the first, and how many; there is one tile at least. */
+  __device__ __forceinline__ uint32_t first_block() const { return stretch.block_of(base + a.cost); }
+  __device__ __forceinline__ uint32_t blocks() const {
+    return stretch.block_of(base + a.cost + work.tiles - 1) - first_block() + 1;
+  }
+
+ private:
+  __device__ __forceinline__ void pass() {
+    base += a.cost + work.tiles;
+    if (++row_block < work.row_blocks) return;
+    row_block = 0;
+    if (++head < a.attention.Hkv) return;
+    head = 0;
+    while (++b < a.attention.B) {
+      work = work_of<kShape>(a, b);
+      if (work.row_blocks > 0) return;
+    }
+  }
+  __device__ __forceinline__ uint32_t tiles_before(uint32_t unit) const {
+    return unit <= base + a.cost ? 0 : min(unit - base - a.cost, work.tiles);
+  }
+  /* Goes on to an item of which the block has tiles; of an item without tiles the block that has its first unit. */
+  __device__ __forceinline__ void settle() {
+    for (; b < a.attention.B && base < stretch.end; pass()) {
+      from = tiles_before(stretch.first), to = tiles_before(stretch.end);
+      is_open = from < to || (work.tiles == 0 && base >= stretch.first);
+      if (is_open) return;
+    }
+    is_open = false;
+  }
+};
+
+/* ---- copies ---------------------------------------------------------------------------------------------------- */
+
+/* Where the calling warp stands in its block. */
+struct Role {
+  uint32_t groups, group, row_warp;
+
+  template <Shape kShape>
+  static __device__ __forceinline__ Role make() {
+    const uint32_t warp = __shfl_sync(kFullWarp, threadIdx.x / kWarp, 0);
+    return {blockDim.x / kWarp / kShape.row_warps, warp / kShape.row_warps, warp % kShape.row_warps};
+  }
+};
+
+/* Copies the group's tiles, one after the other over all items: it runs ahead of what is multiplied, and stops at no
+ * item's end. A lane has the place of one key's row, and looks it up a tile before it is needed. */
+template <Shape kShape>
+struct Fetcher {
+  static constexpr uint32_t kRowBytes = kShape.D * 2, kChunks = kRowBytes / kChunkBytes;
+  static constexpr uint32_t kLaneRows = kShape.keys / kShape.row_warps; /* rows that a warp copies */
+  static constexpr uint32_t kPassRows = kWarp / kChunks, kPasses = kLaneRows / kPassRows;
+  static constexpr uint32_t kTileBytes = kShape.keys * kRowBytes;
+  static_assert(kLaneRows % 8 == 0 && kLaneRows <= kWarp && kWarp % kChunks == 0);
+
+  const DecodeGeneralParams &a;
+  Role role;
+  Walk<kShape> walk;
+  uint32_t ring, slot = 0; /* shared addresses: of the group's first stage, and, behind it, of the lane's next copy */
+  uint32_t tile = 0, entry = 0, within = 0;
+  const unsigned char *k = nullptr, *v = nullptr; /* of the head, and the lane's chunk of a row */
+
+  __device__ __forceinline__ Fetcher(const DecodeGeneralParams &params, const Stretch &stretch, Role of_warp,
+                                     uint32_t ring_address)
+      : a(params), role(of_warp), walk(params, stretch), ring(ring_address) {
+    const uint32_t lane = threadIdx.x % kWarp, row = lane / kChunks, chunk = lane % kChunks;
+    ring += (role.row_warp * kLaneRows + row) * kRowBytes + (chunk ^ row) * kChunkBytes;
+    if (!walk.is_open) return;
+    begin_item();
+    settle();
+  }
+
+  /* Starts the copies of the next tile to the next stage; where there is none left, nothing. */
+  __device__ __forceinline__ void step() {
+    if (walk.is_open) {
+      copy();
+      tile += role.groups;
+      settle();
+    }
+    ptx::cp_async_commit();
+    if (++slot == a.stages) slot = 0;
+  }
+
+ private:
+  __device__ __forceinline__ uint32_t first_key() const { return walk.work.keys.first + tile * kShape.keys; }
+
+  __device__ __forceinline__ void copy() {
+    const uint32_t lane = threadIdx.x % kWarp;
+    const uint32_t at = entry * a.page_units + within * a.key_units, to = ring + slot * 2 * kTileBytes;
+#pragma unroll
+    for (uint32_t i = 0; i < kPasses; ++i) {
+      const size_t from = (size_t)__shfl_sync(kFullWarp, at, i * kPassRows + lane / kChunks) * kChunkBytes;
+      const uint32_t row = to + i * kPassRows * kRowBytes, flip = i * kPassRows % 8 * kChunkBytes;
+      ptx::cp_async_16(row ^ flip, k + from, true);
+      ptx::cp_async_16((row ^ flip) + kTileBytes, v + from, true);
+    }
+  }
+  /* Goes on to an item that has a tile for the group, and looks up where its rows are. In the place of rows behind
+   * the last key that one is read again: its scores are masked, and V behind it may be NaN, which a weight of 0 does
+   * not hide. */
+  __device__ __forceinline__ void settle() {
+    while (tile >= walk.to) {
+      walk.next();
+      if (!walk.is_open) return;
+      begin_item();
+    }
+    const uint32_t lane = threadIdx.x % kWarp, row = role.row_warp * kLaneRows + min(lane, kLaneRows - 1);
+    const uint32_t key = min(first_key() + row, walk.work.keys.end - 1);
+    entry = 0, within = key;
+    if (walk.work.sequence.pages == nullptr) return;
+    const uint32_t page = a.by_page.quotient(key);
+    within = key - page * a.page;
+    entry = (uint32_t)__ldg(walk.work.sequence.pages + page);
+  }
+  __device__ __forceinline__ void begin_item() {
+    const Sequence &sequence = walk.work.sequence;
+    const bool paged = sequence.pages != nullptr;
+    const size_t lane = threadIdx.x % kWarp % kChunks * kChunkBytes;
+    const uint32_t batch = paged ? 0 : sequence.batch, token = paged ? 0 : sequence.k_first;
+    k = static_cast<const unsigned char *>(a.attention.k) + 2 * attn_view_token(&a.at.k, batch, walk.head, token) +
+        lane;
+    v = static_cast<const unsigned char *>(a.attention.v) + 2 * attn_view_token(&a.at.v, batch, walk.head, token) +
+        lane;
+    tile = walk.from + role.group;
+  }
+};
+
+/* ---- products -------------------------------------------------------------------------------------------------- */
+
+/* The sums of a warp's 16 rows over the keys of its tiles. */
+template <typename T, Shape kShape>
+struct Strip {
+  static constexpr uint32_t kRowBytes = kShape.D * 2, kSteps = kShape.D / 16, kEights = kShape.keys / 8;
+
+  uint32_t lane_k, lane_v; /* the row and chunk of the matrix whose address the lane gives, in bytes */
+  uint32_t flip_k, flip_v;
+  uint32_t q[kSteps][4];
+  float s[kEights][4];
+  float o[kShape.D / 8][4];
+  float max[2], sum[2]; /* of rows g and g + 8: the reference of the weights, as an exponent, within 2^kGrowth of the
+                         * largest score so far; and the lane's part of their sum */
+  attn_keys seen[2], all; /* the keys that each of these rows sees; those that all rows of the item see */
+
+  __device__ __forceinline__ Strip() {
+    const uint32_t lane = threadIdx.x % kWarp, k_row = lane / 16 * 8 + lane % 8, v_row = lane % 16;
+    lane_k = k_row * kRowBytes, flip_k = (lane / 8 % 2 ^ k_row % 8) * kChunkBytes;
+    lane_v = v_row * kRowBytes, flip_v = (lane / 16 ^ v_row % 8) * kChunkBytes;
+  }
+
+  __device__ __forceinline__ void begin(const DecodeGeneralParams &a, const Walk<kShape> &walk, uint32_t row_warp) {
+    const uint32_t lane = threadIdx.x % kWarp, first_row = walk.row_block * kWarpRows * kShape.row_warps;
+    const Sequence &sequence = walk.work.sequence;
+    const attn_mask mask = walk.work.mask(a);
+#pragma unroll
+    for (uint32_t i = 0; i < 2; ++i) {
+      const uint32_t row = first_row + row_warp * kWarpRows + lane / 4 + 8 * i;
+      const bool valid = row < sequence.Sq * a.group;
+      const uint32_t token = valid ? a.by_group.quotient(row) : 0, head = valid ? row - token * a.group : 0;
+      const uint32_t *const from = reinterpret_cast<const uint32_t *>(
+          static_cast<const T *>(a.attention.q) +
+          attn_view_token(&a.at.q, sequence.batch, walk.head * a.group + head, sequence.q_first + token) +
+          lane % 4 * 2);
+#pragma unroll
+      for (uint32_t k = 0; k < kSteps; ++k) {
+        q[k][i] = valid ? __ldg(from + 8 * k) : 0;
+        q[k][2 + i] = valid ? __ldg(from + 8 * k + 4) : 0;
+      }
+      seen[i] = {0, 0};
+      if (valid) seen[i] = attn_mask_row(&mask, token);
+      max[i] = minus_infinity(), sum[i] = 0.0f;
+    }
+    const uint32_t last = a.by_group.quotient(first_row + walk.rows() - 1);
+    all = {attn_mask_row(&mask, last).first, attn_mask_row(&mask, a.by_group.quotient(first_row)).end};
+#pragma unroll
+    for (uint32_t j = 0; j < kShape.D / 8; ++j)
+#pragma unroll
+      for (uint32_t c = 0; c < 4; ++c) o[j][c] = 0.0f;
+  }
+
+  /* Takes in the tile at a stage, whose first key is `first`. */
+  __device__ __forceinline__ void attend(const DecodeGeneralParams &a, uint32_t stage, uint32_t first) {
+    multiply_qk(stage);
+    float scale_log2 = a.attention.scale_log2;
+    if (a.softcap != 0.0f) cap(scale_log2, a.softcap), scale_log2 = 1.0f;
+    if (first < all.first || first + kShape.keys > all.end) mask(first);
+    online_softmax(scale_log2);
+    multiply_pv(stage + kShape.keys * kRowBytes);
+  }
+
+  /* Leaves the first `rows` rows' sums at `to`, in the order of put_column, and their references and sums of weights
+   * at `stats`. */
+  __device__ __forceinline__ void put(uint32_t to, uint32_t stats, uint32_t rows) const {
+    const uint32_t g = threadIdx.x % kWarp / 4, t = threadIdx.x % 4;
+#pragma unroll
+    for (uint32_t i = 0; i < 2; ++i) {
+      const uint32_t row = g + 8 * i;
+      const float total = quad_sum(sum[i]);
+      if (row >= rows) continue;
+      if (t == 0) store_floats(stats + row * 16, max[i], total, 0.0f, 0.0f);
+#pragma unroll
+      for (uint32_t j = 0; j < kSteps; ++j)
+        store_floats(to + row * sum_pitch_bytes(kShape.D) + j * 64 + t * 16, o[2 * j][2 * i], o[2 * j][2 * i + 1],
+                     o[2 * j + 1][2 * i], o[2 * j + 1][2 * i + 1]);
+    }
+  }
+
+ private:
+  static constexpr float kGrowth = 2.0f; /* weights stay below 4 */
+
+  __device__ __forceinline__ void multiply_qk(uint32_t k) {
+#pragma unroll
+    for (uint32_t j = 0; j < kEights; j += 2) {
+#pragma unroll
+      for (uint32_t c = 0; c < 4; ++c) s[j][c] = s[j + 1][c] = 0.0f;
+#pragma unroll
+      for (uint32_t i = 0; i < kSteps; ++i) {
+        uint32_t m[4];
+        ptx::ldmatrix_x4(m, k + lane_k + j * 8 * kRowBytes + i / 4 * 128 + (flip_k ^ i % 4 * 32));
+        ptx::mma_16x8x16<T>(s[j], q[i], m[0], m[1]);
+        ptx::mma_16x8x16<T>(s[j + 1], q[i], m[2], m[3]);
+      }
+    }
+  }
+
+  __device__ __forceinline__ void multiply_pv(uint32_t v) {
+#pragma unroll
+    for (uint32_t j = 0; j < kEights; j += 2) {
+      const uint32_t p[4] = {pack<T>(s[j][0], s[j][1]), pack<T>(s[j][2], s[j][3]), pack<T>(s[j + 1][0], s[j + 1][1]),
+                             pack<T>(s[j + 1][2], s[j + 1][3])};
+#pragma unroll
+      for (uint32_t i = 0; i < kSteps; ++i) {
+        uint32_t m[4];
+        ptx::ldmatrix_x4_trans(m, v + lane_v + j * 8 * kRowBytes + i / 4 * 128 + (flip_v ^ i % 4 * 32));
+        ptx::mma_16x8x16<T>(o[2 * i], p, m[0], m[1]);
+        ptx::mma_16x8x16<T>(o[2 * i + 1], p, m[2], m[3]);
+      }
+    }
+  }
+
+  /* Scores to capped ones, as exponents: softcap tanh(s / softcap) log2(e), tanh(x) = 1 - 2 / (e^2x + 1). */
+  __device__ __forceinline__ void cap(float scale_log2, float softcap) {
+    const float inner = 2.0f * scale_log2 / softcap, outer = softcap * 1.44269504088896f;
+#pragma unroll
+    for (uint32_t j = 0; j < kEights; ++j)
+#pragma unroll
+      for (uint32_t c = 0; c < 4; ++c) s[j][c] = outer - 2.0f * outer * ptx::rcp(ptx::ex2(s[j][c] * inner) + 1.0f);
+  }
+
+  /* Scores that a row does not see become -inf. */
+  __device__ __forceinline__ void mask(uint32_t first) {
+    const uint32_t key = first + threadIdx.x % 4 * 2;
+#pragma unroll
+    for (uint32_t j = 0; j < kEights; ++j)
+#pragma unroll
+      for (uint32_t c = 0; c < 4; ++c) {
+        const uint32_t at = key + 8 * j + c % 2;
+        if (at < seen[c / 2].first || at >= seen[c / 2].end) s[j][c] = minus_infinity();
+      }
+  }
+
+  /* Scores to weights. A row without a visible key so far keeps max = -inf and gets weights 2^-inf = 0. */
+  __device__ __forceinline__ void online_softmax(float scale_log2) {
+    raise_max(scale_log2);
+#pragma unroll
+    for (uint32_t i = 0; i < 2; ++i) {
+      const float base = exponent_of(max[i]);
+#pragma unroll
+      for (uint32_t j = 0; j < kEights; ++j)
+#pragma unroll
+        for (uint32_t c = 2 * i; c < 2 * i + 2; ++c) {
+          s[j][c] = ptx::ex2(fmaf(s[j][c], scale_log2, -base));
+          sum[i] += s[j][c];
+        }
+    }
+  }
+
+  /* The reference follows only when some score outgrew it by more than 2^kGrowth, so that most tiles need no exchange
+   * between lanes but a vote. */
+  __device__ __forceinline__ void raise_max(float scale_log2) {
+    float largest[2];
+    bool grew = false;
+#pragma unroll
+    for (uint32_t i = 0; i < 2; ++i) {
+      float x = fmaxf(s[0][2 * i], s[0][2 * i + 1]);
+#pragma unroll
+      for (uint32_t j = 1; j < kEights; ++j) x = fmaxf(x, fmaxf(s[j][2 * i], s[j][2 * i + 1]));
+      largest[i] = x;
+      grew |= fmaf(x, scale_log2, -max[i]) > kGrowth; /* NaN, two -inf: no */
+    }
+    if (!__any_sync(kFullWarp, grew)) return;
+#pragma unroll
+    for (uint32_t i = 0; i < 2; ++i) {
+      const float x = fmaxf(max[i], quad_max(largest[i]) * scale_log2), factor = ptx::ex2(max[i] - exponent_of(x));
+      max[i] = x, sum[i] *= factor;
+#pragma unroll
+      for (uint32_t j = 0; j < kShape.D / 8; ++j) o[j][2 * i] *= factor, o[j][2 * i + 1] *= factor;
+    }
+  }
+};
+
+/* ---- sums ------------------------------------------------------------------------------------------------------ */
+
+/* Of one row and four columns (put_column): the weighted sum, the sum of weights 2^(exponent - max), and that max. */
+struct Sum {
+  float max = minus_infinity(), sum = 0.0f;
+  float4 out = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+
+  /* Goes to a reference that is at least `other`. */
+  __device__ __forceinline__ void raise(float other) {
+    const float largest = fmaxf(max, other), factor = ptx::ex2(max - exponent_of(largest));
+    max = largest, sum *= factor;
+    out.x *= factor, out.y *= factor, out.z *= factor, out.w *= factor;
+  }
+  /* Of a reference that is at most this one's. */
+  __device__ __forceinline__ void add(float of_max, float of_sum, const float4 &x) {
+    const float factor = ptx::ex2(of_max - exponent_of(max));
+    sum = fmaf(of_sum, factor, sum);
+    out.x = fmaf(x.x, factor, out.x), out.y = fmaf(x.y, factor, out.y);
+    out.z = fmaf(x.z, factor, out.z), out.w = fmaf(x.w, factor, out.w);
+  }
+};
+
+/* Four floats that a lane puts are of two pairs of columns, eight apart: the first of the first pair. */
+__device__ __forceinline__ uint32_t put_column(uint32_t four) { return four / 4 * 16 + four % 4 * 2; }
+
+/* Normalises and writes four columns of a row of the item. A row that sees no key has a sum of 0 and becomes zeros.
+ */
+template <typename T, Shape kShape>
+__device__ __forceinline__ void store_row(const DecodeGeneralParams &a, const Walk<kShape> &walk, uint32_t item_row,
+                                          uint32_t four, Sum x) {
+  const Sequence &sequence = walk.work.sequence;
+  const uint32_t row = walk.row_block * kWarpRows * kShape.row_warps + item_row, token = a.by_group.quotient(row);
+  const uint32_t head = walk.head * a.group + row - token * a.group;
+  if (a.sink != nullptr) {
+    const float sink = __ldg(a.sink + head) * 1.44269504088896f;
+    x.raise(sink);
+    x.sum += ptx::ex2(sink - x.max);
+  }
+  const float factor = x.sum > 0.0f ? 1.0f / x.sum : 0.0f;
+  T *const to = static_cast<T *>(a.attention.o) +
+                attn_view_token(&a.at.o, sequence.batch, head, sequence.q_first + token) + put_column(four);
+  reinterpret_cast<uint32_t *>(to)[0] = pack<T>(x.out.x * factor, x.out.y * factor);
+  reinterpret_cast<uint32_t *>(to)[4] = pack<T>(x.out.z * factor, x.out.w * factor);
+  if (four == 0 && a.attention.lse != nullptr)
+    a.attention.lse[attn_view_token(&a.at.lse, sequence.batch, head, sequence.q_first + token)] =
+        log_sum_exp(x.max, x.sum);
+}
+
+/* What a block does at the end of an item. */
+template <typename T, Shape kShape>
+struct Merger {
+  static constexpr uint32_t kFours = kShape.D / 4;
+
+  const DecodeGeneralParams &a;
+  const Walk<kShape> &walk;
+  Role role;
+  uint32_t sums; /* shared address */
+
+  /* Where a warp's rows lie. */
+  __device__ __forceinline__ uint32_t sums_of(uint32_t warp) const {
+    return sums + warp * a.warp_rows * sum_pitch_bytes(kShape.D);
+  }
+  __device__ __forceinline__ uint32_t stats_of(uint32_t warp) const {
+    return sums_of(blockDim.x / kWarp) + warp * a.warp_rows * 16;
+  }
+
+  __device__ __forceinline__ void run(const Strip<T, kShape> &strip) const {
+    const uint32_t warp = role.group * kShape.row_warps + role.row_warp;
+    strip.put(sums_of(warp), stats_of(warp), a.warp_rows);
+    __syncthreads(); /* orders the warps' sums before the reads */
+    if (walk.is_whole()) {
+      for_fours([&](uint32_t row, uint32_t four) { store_row<T>(a, walk, row, four, of_block(row, four)); });
+      __syncthreads(); /* orders the reads before the next item's sums */
+    } else {
+      for_fours([&](uint32_t row, uint32_t four) { store_partial(row, four, of_block(row, four)); });
+      const uint32_t first = walk.first_block(), count = walk.blocks();
+      if (arrive_last(first, count))
+        for_fours([&](uint32_t row, uint32_t four) {
+          store_row<T>(a, walk, row, four, of_blocks(first, count, row, four));
+        });
+    }
+  }
+
+ private:
+  template <typename With>
+  __device__ __forceinline__ void for_fours(With with) const {
+    for (uint32_t i = threadIdx.x; i < walk.rows() * kFours; i += blockDim.x) with(i / kFours, i % kFours);
+  }
+
+  /* What the groups have of a row. */
+  __device__ __forceinline__ Sum of_block(uint32_t row, uint32_t four) const {
+    const uint32_t row_warp = row / kWarpRows, of_warp = row % kWarpRows;
+    Sum x;
+    for (uint32_t g = 0; g < role.groups; ++g)
+      x.max = fmaxf(x.max, load_floats(stats_of(g * kShape.row_warps + row_warp) + of_warp * 16).x);
+    for (uint32_t g = 0; g < role.groups; ++g) {
+      const uint32_t warp = g * kShape.row_warps + row_warp;
+      const float4 stats = load_floats(stats_of(warp) + of_warp * 16);
+      x.add(stats.x, stats.y, load_floats(sums_of(warp) + of_warp * sum_pitch_bytes(kShape.D) + four * 16));
+    }
+    return x;
+  }
+
+  /* A block's partial result of an item: of the one that it begins, or of one that began before. */
+  __device__ __forceinline__ size_t partial_row(uint32_t block, bool begins, uint32_t row) const {
+    return ((size_t)block * kPartials + begins) * a.rows + row;
+  }
+  __device__ __forceinline__ void store_partial(uint32_t row, uint32_t four, const Sum &x) const {
+    const size_t at = partial_row(blockIdx.x, walk.from == 0, row);
+    reinterpret_cast<float4 *>(a.partial)[at * kFours + four] = x.out;
+    if (four == 0) a.stats[at] = make_float2(x.max, x.sum);
+  }
+
+  /* What the blocks of an item have of a row. */
+  __device__ __forceinline__ Sum of_blocks(uint32_t first, uint32_t count, uint32_t row, uint32_t four) const {
+    constexpr uint32_t kFan = 8; /* partial results that are asked for at once */
+    Sum x;
+    for (uint32_t done = 0; done < count; done += kFan) {
+      float2 stats[kFan];
+      float4 out[kFan];
+#pragma unroll
+      for (uint32_t f = 0; f < kFan;
+           ++f) { /* without a branch, so that all are on their way before the first is used */
+        const uint32_t which = min(done + f, count - 1);
+        const size_t at = partial_row(first + which, which == 0, row);
+        stats[f] = __ldcg(a.stats + at);
+        out[f] = __ldcg(reinterpret_cast<const float4 *>(a.partial) + at * kFours + four);
+      }
+      float largest = minus_infinity();
+#pragma unroll
+      for (uint32_t f = 0; f < kFan; ++f) {
+        if (done + f >= count) stats[f] = make_float2(minus_infinity(), 0.0f);
+        largest = fmaxf(largest, stats[f].x);
+      }
+      x.raise(largest);
+#pragma unroll
+      for (uint32_t f = 0; f < kFan; ++f) x.add(stats[f].x, stats[f].y, out[f]);
+    }
+    return x;
+  }
+
+  __device__ __forceinline__ bool arrive_last(uint32_t first, uint32_t count) const;
+};
+
+/* Zero before each launch and after it: the last to arrive wraps it around. An item that blocks share is counted by
+ * the first of them, which begins no other one that it shares. */
+__device__ uint32_t arrivals[kBlocksMax];
+
+/* Publishes the block's stores and counts it. True in all threads of the last block of the item, for which the stores
+ * of the others are published. */
+template <typename T, Shape kShape>
+__device__ __forceinline__ bool Merger<T, kShape>::arrive_last(uint32_t first, uint32_t count) const {
+  __shared__ uint32_t arrived;
+  __syncthreads(); /* orders all threads' stores before thread 0's release, and the reads before the next item's sums
+                    */
+  if (threadIdx.x == 0) arrived = ptx::count_arrival(arrivals + first, count - 1);
+  __syncthreads(); /* orders `arrived`, and thread 0's acquire before the other threads' reads */
+  return arrived == count - 1;
+}
+
+/* ---- the block ------------------------------------------------------------------------------------------------- */
+
+/* Waits until at most `pending` groups of the thread's copies are in flight; from 0 to kStagesMax - 2. */
+__device__ __forceinline__ void wait_for_copies(uint32_t pending) {
+  switch (pending) {
+    case 0: return ptx::cp_async_wait<0>();
+    case 1: return ptx::cp_async_wait<1>();
+    case 2: return ptx::cp_async_wait<2>();
+    case 3: return ptx::cp_async_wait<3>();
+    case 4: return ptx::cp_async_wait<4>();
+    case 5: return ptx::cp_async_wait<5>();
+    default: return ptx::cp_async_wait<6>();
+  }
+}
+
+template <typename T, Shape kShape>
+__device__ __forceinline__ void attend(const DecodeGeneralParams &a, uint32_t smem) {
+  static_assert(kStagesMax == 8, "wait_for_copies knows these numbers of stages");
+  constexpr uint32_t kStageBytes = stage_bytes(kShape);
+  const Role role = Role::make<kShape>();
+  const Stretch stretch = stretch_of<kShape>(a);
+  const uint32_t ring = smem + role.group * a.stages * kStageBytes;
+  Fetcher<kShape> fetcher(a, stretch, role, ring);
+  for (uint32_t i = 1; i < a.stages; ++i) fetcher.step();
+  Walk<kShape> walk(a, stretch);
+  const Merger<T, kShape> merger = {a, walk, role, smem + role.groups * a.stages * kStageBytes};
+  Strip<T, kShape> strip;
+  uint32_t slot = 0;
+  for (; walk.is_open; walk.next()) {
+    strip.begin(a, walk, role.row_warp);
+    for (uint32_t tile = walk.from + role.group; tile < walk.to; tile += role.groups) {
+      wait_for_copies(a.stages - 2);
+      /* The group's copies of the tile are then there for all its warps, and the stage before it has been read. */
+      if constexpr (kShape.row_warps == 1)
+        __syncwarp();
+      else
+        ptx::named_sync(1 + role.group, kShape.row_warps * kWarp);
+      fetcher.step();
+      strip.attend(a, ring + slot * kStageBytes, walk.work.keys.first + tile * kShape.keys);
+      if (++slot == a.stages) slot = 0;
+    }
+    merger.run(strip);
+  }
+}
+
+}  // namespace attn::decode_general
+
+#endif
+
+#endif

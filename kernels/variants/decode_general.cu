@@ -1,0 +1,228 @@
+/* decode_general: decoding as it is served: K and V in pages, sequences of unlike lengths, several queries at a time.
+ *
+ * Idea: as decode, the rows of the product are all queries of a KV head, so that K and V are read once for all of
+ *   them. What differs is who reads what (kernels/tiles/decode_general_tile.cuh):
+ *   Work is cut by keys, not by sequences. All tiles of keys of all KV heads lie on one line, and each block takes an
+ *   equal stretch of it, whatever sequences that cuts. A block finds its stretch itself, from the lengths: one warp
+ *   scan over them, about as long as one read of memory. So one long sequence keeps no SM busier than many short ones
+ *   do, the host sees no lengths, and no pass makes a list.
+ *   Each warp has keys of its own and a ring of stages of its own, which it fills by cp.async and waits for alone: no
+ *   barrier but where an item ends. Each row of a tile is looked up in the page table, a tile ahead, so a page of one
+ *   token costs as many instructions as a page of 256. The copies run over the ends of items: while a block adds up
+ *   one, the next one's keys are on their way. More than 16 rows are given to groups of 2 or 4 warps that share a
+ *   stage, 16 rows each.
+ *   A block has at most two partial results, of the item that it begins with and of that which it ends with. The last
+ *   block of an item to arrive adds them up in the order of the blocks: the same bits in each run. Counters are a
+ *   zeroed variable of the module, as those of decode; two launches at once, in two streams, are not allowed.
+ *
+ * Source: FlashDecoding for the splits, stream-K for the line of work; the rest is written from the PTX manual.
+ *
+ * Can win: against kernels that give a sequence a fixed number of splits, where lengths differ; against copies by
+ *   page boxes, where pages are small; and against decode, which reads no pages.
+ *
+ * Cannot: read a shared prefix once: each sequence reads it, from L2 where it fits. Use tensor cores well for many
+ *   rows: 16 rows of a warp hold 4 where 4 heads share K and V and there is one query, and past 64 rows K and V are
+ *   read again for each 64. Start as fast as decode's ring, whose splits meet by packets: the last block's reading of
+ *   partial results is one more trip to L2 and back.
+ *
+ * Budget, an H200 at D = 128, bf16: memory gives an SM 36 bytes a ns or 20 a clock, a key's K and V are 512 bytes: 25
+ *   clocks. A tile of 16 keys, 410 clocks: 32 products of 16 x 8 x 16, 32 clocks each on one of 4 tensor cores, 16
+ *   loads of matrices, 16 copies, 8 exponentials: some 370 instructions, 93 clocks of each of 4 schedulers.
+ *   One warp's chain through a tile is about 1000 clocks, so 4 warps would just do, and 8 have twice what they need.
+ *   In flight: 8 warps * 2 of 3 stages * 8 KB = 128 KB; the latency of 1 us times the rate needs 36 KB at least.
+ *   Registers of 255, by the compiler for 16 rows: Q D / 4, O D / 2, scores and weights 12, two walks along the items
+ *   and addresses the rest: D = 128: 244; D = 64: 198.
+ *   Shared memory, KB, at 4 rows: 8 * 3 * 8 + 8 * 4 * 0.58 = 211; at 16 rows and 4 warps: 4 * 5 * 8 + 37 = 197. */
+#include "kernels/tiles/decode_general_tile.cuh"
+
+namespace attn {
+
+using decode_general::Shape;
+
+/* The kernels that are compiled; the first one of the problem's D whose group has the item's rows is taken, or the
+ * last. */
+constexpr Shape kDecodeGeneral[] = {
+    {64, 1, 32}, {64, 2, 32}, {64, 4, 64}, {128, 1, 16}, {128, 2, 32}, {128, 4, 32},
+};
+
+#ifdef __CUDACC__
+/* grid: blocks with equal stretches of the line of work */
+template <typename C>
+__global__ void __launch_bounds__(decode_general::kWarpsMax *kWarp, 1)
+    decode_general_kernel(const __grid_constant__ DecodeGeneralParams a) {
+  extern __shared__ __align__(128) unsigned char smem_base[];
+  decode_general::attend<typename C::T, C::kShape>(a, ptx::shared_address(smem_base));
+}
+
+static const void *decode_general_handle(const Shape &shape, enum attn_dtype dtype) {
+  return for_row<std::size(kDecodeGeneral)>(&shape - kDecodeGeneral, [&](auto row) {
+    return for_type<__half, __nv_bfloat16>(dtype, [](auto t) -> const void * {
+      constexpr const Shape &kShape = kDecodeGeneral[decltype(row)::value];
+      return handle(decode_general_kernel<decode_general::Config<typename decltype(t)::type, kShape>>);
+    });
+  });
+}
+#else
+static const void *decode_general_handle(const Shape &, enum attn_dtype) { return nullptr; }
+constexpr decltype(attn_variant::bind) decode_general_bind = nullptr;
+#endif
+
+/* ---- tunables and plan --------------------------------------------------------------------------------------- */
+
+enum { GENERAL_WARPS, GENERAL_STAGES, GENERAL_BLOCKS, GENERAL_COST };
+
+static const attn_tunable decode_general_tunables[] = {
+    {.name = "warps",
+     .max = (int32_t)decode_general::kWarpsMax,
+     .help =
+         "warps of a block: 1, 2, 4 or 8, and as many as share a stage at least; 0 = the most that have 3 stages"},
+    {.name = "stages",
+     .max = (int32_t)decode_general::kStagesMax,
+     .help = "tiles of keys in the ring of a group of warps, 2 at least; 0 = as many as fit"},
+    {.name = "blocks", .min = 1, .max = 4, .default_value = 1, .help = "blocks of an SM"},
+    {.name = "item_cost",
+     .min = 1,
+     .max = 64,
+     .default_value = 2,
+     .help = "what the beginning and the end of a KV head of a sequence take, in tiles of keys"},
+    {.name = nullptr},
+};
+
+/* How a problem is cut up; a function of the problem, the tuning and the device. */
+struct DecodeGeneralCut {
+  const Shape *shape;                         /* NULL: no kernel has this D */
+  uint32_t rows, warp_rows;                   /* of an item, of a warp */
+  uint32_t warps, stages, blocks, smem_bytes; /* 0 stages: shared memory does not hold two */
+  uint64_t heads, tiles;                      /* items; tiles of the longest of them */
+};
+
+static uint32_t decode_general_least(uint64_t x, uint64_t y) { return (uint32_t)(x < y ? x : y); }
+
+static uint32_t decode_general_stages(const DecodeGeneralCut &cut, uint32_t warps, const attn_tuning &tuning,
+                                      const device_info &device) {
+  const uint32_t share =
+      device.smem_per_sm_bytes / (uint32_t)tuning.value[GENERAL_BLOCKS] - device.smem_reserved_bytes;
+  const uint32_t room = decode_general_least(share, device.smem_per_block_bytes) - decode_general::kStaticBytes;
+  const uint32_t asked = (uint32_t)tuning.value[GENERAL_STAGES];
+  uint32_t stages = asked != 0 ? asked : decode_general::kStagesMax;
+  while (stages >= 2 && decode_general::smem_bytes(*cut.shape, warps, cut.warp_rows, stages) > room)
+    stages = asked != 0 ? 0 : stages - 1;
+  return stages >= 2 ? stages : 0;
+}
+
+/* The most warps that have 3 stages each, or, if there are none, 2. */
+static void decode_general_cut_block(const attn_tuning &tuning, const device_info &device, DecodeGeneralCut *cut) {
+  const uint32_t asked = (uint32_t)tuning.value[GENERAL_WARPS];
+  const uint32_t least = asked < cut->shape->row_warps ? cut->shape->row_warps : asked;
+  for (uint32_t warps = asked != 0 ? least : decode_general::kWarpsMax; warps >= least; warps /= 2) {
+    const uint32_t stages = decode_general_stages(*cut, warps, tuning, device);
+    if (cut->stages < 3 && stages > cut->stages) cut->warps = warps, cut->stages = stages;
+  }
+  cut->smem_bytes = decode_general::smem_bytes(*cut->shape, cut->warps, cut->warp_rows, cut->stages);
+}
+
+static DecodeGeneralCut decode_general_cut(const attn_problem &p, const attn_tuning &tuning,
+                                           const device_info &device) {
+  DecodeGeneralCut cut = {};
+  const uint64_t rows = (uint64_t)p.Hq / p.Hkv * p.Sq;
+  for (const Shape &shape : kDecodeGeneral)
+    if (shape.D == p.D && (cut.shape == nullptr || rows > decode_general::kWarpRows * cut.shape->row_warps))
+      cut.shape = &shape;
+  if (cut.shape == nullptr) return cut;
+  cut.rows = decode_general_least(rows, decode_general::kWarpRows * cut.shape->row_warps);
+  cut.warp_rows = decode_general_least(rows, decode_general::kWarpRows);
+  cut.heads = (uint64_t)p.B * p.Hkv * ((rows - 1) / (decode_general::kWarpRows * cut.shape->row_warps) + 1);
+  cut.tiles = ceil_div(p.Skv, cut.shape->keys);
+  decode_general_cut_block(tuning, device, &cut);
+  if (cut.stages == 0) return cut;
+  const uint64_t most = (uint64_t)device.sms * (uint32_t)tuning.value[GENERAL_BLOCKS];
+  const uint64_t groups = cut.warps / cut.shape->row_warps;
+  cut.blocks = decode_general_least(most, cut.heads * ((cut.tiles - 1) / groups + 1));
+  return cut;
+}
+
+static const char *decode_general_supports(const attn_problem *p, const attn_tuning *tuning,
+                                           const device_info *device) {
+  const int32_t warps = tuning->value[GENERAL_WARPS];
+  if (warps != 0 && warps != 1 && warps != 2 && warps != 4 && warps != 8) return "warps must be 0, 1, 2, 4 or 8";
+  if (tuning->value[GENERAL_STAGES] == 1) return "stages must be 0 or at least 2";
+  const DecodeGeneralCut cut = decode_general_cut(*p, *tuning, *device);
+  if (cut.stages == 0)
+    return "the shared memory of a block is too small for two stages, or those asked for, of these warps";
+  if ((uint64_t)device->sms * (uint32_t)tuning->value[GENERAL_BLOCKS] > decode_general::kBlocksMax)
+    return "SMs times blocks must be at most 4096, the counters of the module";
+  if ((uint64_t)p->Hq / p->Hkv * p->Sq > INT32_MAX) return "Sq * Hq / Hkv must be below 2^31";
+  if (cut.heads * ((uint64_t)tuning->value[GENERAL_COST] + cut.tiles) > INT32_MAX)
+    return "B * Hkv * Skv must be below 2^31 tiles of keys";
+  const attn_view k = attn_view_of(p, ATTN_K);
+  if (attn_is_paged(p) ? k.batch * k.batch_stride / 8 > UINT32_MAX : k.tokens * k.token_stride / 8 > UINT32_MAX)
+    return "K must be at most 64 GB: the places of its rows are 32-bit numbers of 16 bytes";
+  return check_device(*device, cut.smem_bytes);
+}
+
+/* Blocks share items unless each has one, or one tile. */
+static bool decode_general_shares(const attn_problem &p, const DecodeGeneralCut &cut) {
+  return cut.blocks > 1 && cut.tiles > 1 && (attn_is_ragged(&p) || cut.blocks != cut.heads);
+}
+
+static void decode_general_plan(const attn_problem *p, const attn_tuning *tuning, const device_info *device,
+                                attn_plan *plan) {
+  const DecodeGeneralCut cut = decode_general_cut(*p, *tuning, *device);
+  plan->pass_count = 1;
+  plan->tile_q = decode_general::kWarpRows * cut.shape->row_warps, plan->tile_kv = cut.shape->keys;
+  plan->splits = (uint32_t)((cut.blocks - 1) / cut.heads + 1), plan->stages = cut.stages;
+  if (decode_general_shares(*p, cut)) {
+    if (plan->splits == 1) plan->splits = 2;
+    plan->workspace_bytes = cut.blocks * decode_general::partial_bytes(p->D, cut.rows);
+  }
+  attn_pass &pass = plan->pass[0];
+  pass.name = "main";
+  pass.kernel = decode_general_handle(*cut.shape, p->dtype);
+  set_grid(pass, cut.blocks, ATTN_COVERS_B | ATTN_COVERS_HKV | ATTN_COVERS_Q | ATTN_COVERS_SPLIT, 1,
+           ATTN_COVERS_NOTHING, 1, ATTN_COVERS_NOTHING);
+  set_block(pass, cut.warps * 32, cut.warps * 32, cut.smem_bytes);
+}
+
+#ifdef __CUDACC__
+static struct status decode_general_bind(const attn_problem *p, const attn_plan *plan, const attn_buffers *buffers,
+                                         attn_pass_args args[ATTN_PASSES_MAX]) {
+  const uint64_t rows = (uint64_t)p->Hq / p->Hkv * p->Sq;
+  DecodeGeneralParams a = {};
+  a.attention = params_of(*p, *buffers), a.at = views_of(*p, *buffers);
+  a.left = p->left, a.right = p->right;
+  a.softcap = p->softcap, a.sink = buffers->sink;
+  a.page = p->page, a.group = p->Hq / p->Hkv;
+  a.by_page = divider(a.page > 0 ? a.page : 1), a.by_group = divider(a.group);
+  a.page_units = (uint32_t)(a.at.k.batch_stride / 8), a.key_units = (uint32_t)(a.at.k.token_stride / 8);
+  if (a.page == 0) a.page_units = 0;
+  a.rows = decode_general_least(rows, plan->tile_q),
+  a.warp_rows = decode_general_least(rows, decode_general::kWarpRows);
+  a.stages = plan->stages, a.cost = (uint32_t)plan->tuning.value[GENERAL_COST];
+  a.partial = static_cast<float *>(buffers->workspace);
+  a.stats = reinterpret_cast<float2 *>(a.partial +
+                                       (size_t)plan->pass[0].grid[0] * decode_general::kPartials * a.rows * p->D);
+  put_args(args[0], a);
+  return status_ok();
+}
+#endif
+
+}  // namespace attn
+
+extern "C" const struct attn_variant attn_variant_decode_general = {
+    .name = "decode_general",
+    .summary =
+        "decoding as it is served: pages, unlike lengths, several queries; equal shares of all keys for all SMs",
+    .limits = "Dv is D, V is not in K; compute capability >= 8.0",
+    .runs_on = DEVICE_CUDA,
+    .math = ATTN_MATH_TENSOR,
+    .takes = ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK | ATTN_TAKES_LAYOUT |
+             ATTN_TAKES_BATCH | ATTN_TAKES_PAGE,
+    .dtypes = ATTN_DTYPES_16_BITS,
+    .dtypes_why = "mma.m16n8k16 has no fp32 inputs",
+    .dims = {.one_of = {64, 128}},
+    .tunables = attn::decode_general_tunables,
+    .supports = attn::decode_general_supports,
+    .plan = attn::decode_general_plan,
+    .bind = attn::decode_general_bind,
+    .run = nullptr,
+};
