@@ -26,11 +26,11 @@ constexpr uint32_t kSlabColumns = 128; /* of a slab's row */
 constexpr uint32_t kRawSlots = 2;      /* tiles of V that wait to be transposed */
 
 struct Shape {
-  uint32_t D, Dv;      /* at most so many columns; those beyond a tensor's are zeros */
-  uint32_t groups;     /* warpgroups that multiply, 64 query rows each */
-  uint32_t keys;       /* of a tile; a multiple of 32, at most 128 */
-  uint32_t slots;      /* tiles in the ring, of K and of transposed V together */
-  uint32_t chunks = 1; /* products that make P V of a tile; Dv / chunks columns each */
+  uint32_t D, Dv;       /* at most so many columns; those beyond a tensor's are zeros */
+  uint32_t groups;      /* warpgroups that multiply, 64 query rows each */
+  uint32_t keys;        /* of a tile; a multiple of 32, at most 128 */
+  uint32_t slots;       /* tiles in the ring, of K and of transposed V together */
+  uint32_t chunks = 1;  /* products that make P V of a tile; Dv / chunks columns each */
   uint32_t fma_exp = 0; /* exponentials on the FMA pipe, of 16; the others on the special-function unit */
 };
 
@@ -107,10 +107,8 @@ struct Config {
   static constexpr uint32_t kChunks = S_.chunks, kChunk = S_.Dv / S_.chunks;
   static_assert(S_.keys <= 512); /* that are summed in 14 bits: what the check of e4m3 asks for (kernels/bounds.h) */
   static constexpr bool kTurns = kGroups > 1, kScaled = true;
-  static constexpr uint32_t kConsumerRegisters =
-      kGroups == 3 ? (kDv <= 64 ? 152 : 160) : kDv <= 64 ? 216 : 232;
-  static constexpr uint32_t kProducerRegisters =
-      kGroups == 3 ? (kDv <= 64 ? 56 : 32) : kDv <= 64 ? 72 : 40;
+  static constexpr uint32_t kConsumerRegisters = kGroups == 3 ? (kDv <= 64 ? 152 : 160) : kDv <= 64 ? 216 : 232;
+  static constexpr uint32_t kProducerRegisters = kGroups == 3 ? (kDv <= 64 ? 56 : 32) : kDv <= 64 ? 72 : 40;
   /* Tiles that two warpgroups can be apart, with their rows. */
   static constexpr uint32_t kApart = ceil_div((kGroups - 1) * 64, kKeys);
   static_assert(kSlots >= 4 * kApart && kKeys % 32 == 0 && kKeys <= 128 && S_.D % 32 == 0 && kChunk % 16 == 0 &&
@@ -255,7 +253,7 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
   using Base::acquire, Base::release, Base::release_q, Base::acquire_q, Base::begin_turn, Base::end_turn;
   using Base::acquire_last, Base::drop, Base::drop_before_first, Base::forward, Base::has_next, Base::work_info;
   using Base::first_tile, Base::last_tile, Base::plain_begin, Base::plain_end, Base::masked_end, Base::unseen_end;
-  static constexpr float kScaleBits = 8.0f; /* weights are scaled by 2^8 */
+  static constexpr float kScaleBits = 8.0f;  /* weights are scaled by 2^8 */
   static constexpr float kSumMost = 0x1p60f; /* of a tile's weights, as they are added to the row's sum */
 
   float part[C::kChunk / 2]; /* as o, of a chunk of columns; P V of one tile */

@@ -36,6 +36,10 @@ static const struct pick_rule rules[] = {
     {"decode", .when = {IS(D, 128), AT_LEAST(SKV, 1024)},
      .why = "D of 128, at most 16 queries against 1024 keys or more"},
     {"decode", .when = {AT_LEAST(SKV, 4096)}, .why = "at most 16 queries against 4096 keys or more"},
+    {"decode_general", .when = {AT_MOST(GROUP_ROWS, 16), AT_LEAST(SKV, 256)},
+     .why =
+         "at most 16 query rows share their keys, in pages or of unlike lengths: read once for all of them, in equal "
+         "shares"},
     /* Of wgmma's time, 432 shapes with S = 64 to 1024: at D = 64 0.51 to 0.97 up to half of the SMs, under a causal
      * mask to 85 %, then 0.82 to 0.96 up to 104 keys and 1.0 to 1.4 for more, but for causal ones that fill one wave
      * or two; at D = 128 0.55 to 0.99 up to half of the SMs, but 1.04 and 1.12 at 128 keys, and 1.0 to 1.7 beyond. */
@@ -76,6 +80,7 @@ static const struct pick_rule rules[] = {
     {"wgmma_general", .why = "compute capability 9.0, 16-bit types: the only kernel of tensor cores that takes such "
                              "windows, caps, sinks, D, layouts, batches or lists of blocks"},
     {"wgmma_fp8", .why = "compute capability 9.0, e4m3: the only kernel of tensor cores that takes it"},
+    {"decode_general", .why = "the only kernel of tensor cores that reads pages"},
     /* 27 us against 32 at 32 tiles of 512 keys, 10.3 against 14.5 at 128 tiles of 128; but 26 against 16 at 8 tiles.
      */
     {"mma_swizzle", .when = {IS(D, 256), AT_LEAST(TILES_PERCENT, 24), AT_MOST(DTYPE_BYTES, 2)},
@@ -98,7 +103,7 @@ static const struct pick_rule rules[] = {
 };
 
 static const struct pick_table table = {
-    .version = "table 7, measured on an H200 (results/h200)",
+    .version = "table 8, measured on an H200 (results/h200)",
     .rules = rules,
     .count = sizeof rules / sizeof *rules,
 };

@@ -8,6 +8,7 @@ import statistics
 import bounds
 import kinds
 import ladder
+import problems
 import pytorch
 import rivals
 import steady
@@ -251,6 +252,9 @@ def linked_pages(reports, predictions, folder):
     kept = steady.blocks(reports)
     if kept:
         pages["steady.md"] = "Burst and steady: what a kernel keeps at the power limit", kept
+    more = problems.blocks(reports)
+    if more:
+        pages["problems.md"] = "Windows, ragged batches, lists of blocks, e4m3 and pages", more
     if reports.torch:
         pages["pytorch.md"] = "PyTorch's attention beside the kernels here", pytorch.blocks(reports)
     for name in TABLES:
