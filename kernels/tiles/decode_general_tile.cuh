@@ -75,7 +75,7 @@ struct DecodeGeneralParams {
   uint32_t rows, warp_rows;       /* that an item has at most, and a warp */
   uint32_t stages, cost;
   float *partial; /* [block][kPartials][rows][D] */
-  float2 *stats;  /* [block][kPartials][rows]: reference and sum of the weights */
+  float *stats;   /* [block][kPartials][rows][2]: reference and sum of the weights */
 };
 
 }  // namespace attn
@@ -128,23 +128,26 @@ __device__ __forceinline__ uint32_t weight_of(const DecodeGeneralParams &a, cons
   return work.row_blocks * a.attention.Hkv * (a.cost + work.tiles);
 }
 
-/* Where a block begins: its units, and the sequence that has the first of them. */
+/* Where a block begins: its units, and the sequence that has the first of them. Where there are fewer units than
+ * blocks, the last blocks have none: one without units between others would never arrive at an item that they share.
+ */
 struct Stretch {
   uint32_t total; /* units of all blocks */
   uint32_t first, end;
   uint32_t b, base; /* the sequence, and the first of its units */
 
+  __device__ __forceinline__ uint32_t blocks() const { return min(gridDim.x, total); }
   /* Where the stretch of a block begins. */
-  static __device__ __forceinline__ uint32_t begin_of(uint32_t total, uint32_t block) {
-    return total / gridDim.x * block + total % gridDim.x * block / gridDim.x;
+  __device__ __forceinline__ uint32_t begin_of(uint32_t block) const {
+    return block < blocks() ? total / blocks() * block + total % blocks() * block / blocks() : total;
   }
   /* The block that has a unit. */
   __device__ __forceinline__ uint32_t block_of(uint32_t unit) const {
-    return (uint32_t)(((uint64_t)(unit + 1) * gridDim.x - 1) / total);
+    return (uint32_t)(((uint64_t)(unit + 1) * blocks() - 1) / total);
   }
   __device__ __forceinline__ void set(uint32_t all) {
     total = all;
-    first = begin_of(all, blockIdx.x), end = begin_of(all, blockIdx.x + 1);
+    first = begin_of(blockIdx.x), end = begin_of(blockIdx.x + 1);
   }
 };
 
@@ -460,13 +463,17 @@ struct Strip {
     }
   }
 
-  /* Scores to capped ones, as exponents: softcap tanh(s / softcap) log2(e), tanh(x) = 1 - 2 / (e^2x + 1). */
+  /* Scores to capped ones, as exponents: softcap tanh(s / softcap) log2(e). Small ones by a polynomial, as the other
+   * formula has the error of 1. */
   __device__ __forceinline__ void cap(float scale_log2, float softcap) {
-    const float inner = 2.0f * scale_log2 / softcap, outer = softcap * 1.44269504088896f;
+    const float inner = scale_log2 / (softcap * 1.44269504088896f), outer = softcap * 1.44269504088896f;
 #pragma unroll
     for (uint32_t j = 0; j < kEights; ++j)
 #pragma unroll
-      for (uint32_t c = 0; c < 4; ++c) s[j][c] = outer - 2.0f * outer * ptx::rcp(ptx::ex2(s[j][c] * inner) + 1.0f);
+      for (uint32_t c = 0; c < 4; ++c) {
+        const float x = s[j][c] * inner;
+        s[j][c] = outer * (fabsf(x) <= 0.5f ? tanh_small(x) : tanh_any(x));
+      }
   }
 
   /* Scores that a row does not see become -inf. */
@@ -631,7 +638,7 @@ struct Merger {
   __device__ __forceinline__ void store_partial(uint32_t row, uint32_t four, const Sum &x) const {
     const size_t at = partial_row(blockIdx.x, walk.from == 0, row);
     reinterpret_cast<float4 *>(a.partial)[at * kFours + four] = x.out;
-    if (four == 0) a.stats[at] = make_float2(x.max, x.sum);
+    if (four == 0) reinterpret_cast<float2 *>(a.stats)[at] = make_float2(x.max, x.sum);
   }
 
   /* What the blocks of an item have of a row. */
@@ -646,7 +653,7 @@ struct Merger {
            ++f) { /* without a branch, so that all are on their way before the first is used */
         const uint32_t which = min(done + f, count - 1);
         const size_t at = partial_row(first + which, which == 0, row);
-        stats[f] = __ldcg(a.stats + at);
+        stats[f] = __ldcg(reinterpret_cast<const float2 *>(a.stats) + at);
         out[f] = __ldcg(reinterpret_cast<const float4 *>(a.partial) + at * kFours + four);
       }
       float largest = minus_infinity();

@@ -305,7 +305,7 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
   __device__ __forceinline__ void cap(float scale) {
 #pragma unroll
     for (uint32_t i = 0; i < C::kKeys / 2; ++i) {
-      float one[] = {wgmma_general::tanh_any(s[i] * scale)};
+      float one[] = {tanh_any(s[i] * scale)};
       hopper::pin(one);
       s[i] = one[0];
     }

@@ -647,16 +647,6 @@ struct QFetcher {
 
 /* ---- multiplying ---------------------------------------------------------------------------------------------- */
 
-/* tanh where |x| <= 1/2, off by 6.4e-7 of it: a minimax fit of (tanh(x) / x - 1) / x^2 in x^2. */
-__device__ __forceinline__ float tanh_small(float x) {
-  const float u = x * x;
-  return fmaf(x, u * fmaf(fmaf(-0.0447505890f, u, 0.1320535771f), u, -0.3332815917f), x);
-}
-/* tanh, off by 2.4e-7. */
-__device__ __forceinline__ float tanh_any(float x) {
-  return fmaf(-2.0f, ptx::rcp(1.0f + ptx::ex2(x * 2.885390082f)), 1.0f); /* 1 - 2 / (1 + e^(2 x)) */
-}
-
 template <typename C>
 struct GeneralMultiplier : Multiplier<C> {
   using Base = Multiplier<C>;

@@ -80,7 +80,6 @@ static const struct pick_rule rules[] = {
     {"wgmma_general", .why = "compute capability 9.0, 16-bit types: the only kernel of tensor cores that takes such "
                              "windows, caps, sinks, D, layouts, batches or lists of blocks"},
     {"wgmma_fp8", .why = "compute capability 9.0, e4m3: the only kernel of tensor cores that takes it"},
-    {"decode_general", .why = "the only kernel of tensor cores that reads pages"},
     /* 27 us against 32 at 32 tiles of 512 keys, 10.3 against 14.5 at 128 tiles of 128; but 26 against 16 at 8 tiles.
      */
     {"mma_swizzle", .when = {IS(D, 256), AT_LEAST(TILES_PERCENT, 24), AT_MOST(DTYPE_BYTES, 2)},
@@ -93,6 +92,7 @@ static const struct pick_rule rules[] = {
     {"split_kv", .when = {AT_MOST(TILES_PERCENT, 40), AT_LEAST(SKV, 2048)},
      .why = "q tiles for less than half of the SMs, 2048 keys or more: blocks share the keys of a tile"},
     {"mma_swizzle", .why = "16-bit types, D of 64, 128 or 256: the fastest kernel of mma.sync"},
+    {"decode_general", .why = "the only kernel of tensor cores that reads pages"},
     /* 43 us against 71 at 64 tiles; 509 against 538 at 1024. */
     {"scalar_quad", .set = {{"rows", 32}, {"vec", 1}}, .when = {AT_MOST(TILES_PERCENT, 50)},
      .why = "CUDA cores, less than a wave: tiles of 32 rows make twice the blocks"},

@@ -29,10 +29,10 @@
  *   clocks. A tile of 16 keys, 410 clocks: 32 products of 16 x 8 x 16, 32 clocks each on one of 4 tensor cores, 16
  *   loads of matrices, 16 copies, 8 exponentials: some 370 instructions, 93 clocks of each of 4 schedulers.
  *   One warp's chain through a tile is about 1000 clocks, so 4 warps would just do, and 8 have twice what they need.
- *   In flight: 8 warps * 2 of 3 stages * 8 KB = 128 KB; the latency of 1 us times the rate needs 36 KB at least.
+ *   In flight: 8 warps * 1 of 2 stages * 8 KB = 64 KB; the latency of 1 us times the rate needs 36 KB at least.
  *   Registers of 255, by the compiler for 16 rows: Q D / 4, O D / 2, scores and weights 12, two walks along the items
  *   and addresses the rest: D = 128: 244; D = 64: 198.
- *   Shared memory, KB, at 4 rows: 8 * 3 * 8 + 8 * 4 * 0.58 = 211; at 16 rows and 4 warps: 4 * 5 * 8 + 37 = 197. */
+ *   Shared memory, KB, at 4 rows: 8 * 2 * 8 + 8 * 4 * 0.58 = 147; at 16 rows: 8 * 2 * 8 + 74 = 202. */
 #include "kernels/tiles/decode_general_tile.cuh"
 
 namespace attn {
@@ -75,10 +75,10 @@ static const attn_tunable decode_general_tunables[] = {
     {.name = "warps",
      .max = (int32_t)decode_general::kWarpsMax,
      .help =
-         "warps of a block: 1, 2, 4 or 8, and as many as share a stage at least; 0 = the most that have 3 stages"},
+         "warps of a block: 1, 2, 4 or 8, and as many as share a stage at least; 0 = the most that have 2 stages"},
     {.name = "stages",
      .max = (int32_t)decode_general::kStagesMax,
-     .help = "tiles of keys in the ring of a group of warps, 2 at least; 0 = as many as fit"},
+     .help = "tiles of keys in the ring of a group of warps, 2 at least; 0 = 2"},
     {.name = "blocks", .min = 1, .max = 4, .default_value = 1, .help = "blocks of an SM"},
     {.name = "item_cost",
      .min = 1,
@@ -104,20 +104,18 @@ static uint32_t decode_general_stages(const DecodeGeneralCut &cut, uint32_t warp
       device.smem_per_sm_bytes / (uint32_t)tuning.value[GENERAL_BLOCKS] - device.smem_reserved_bytes;
   const uint32_t room = decode_general_least(share, device.smem_per_block_bytes) - decode_general::kStaticBytes;
   const uint32_t asked = (uint32_t)tuning.value[GENERAL_STAGES];
-  uint32_t stages = asked != 0 ? asked : decode_general::kStagesMax;
-  while (stages >= 2 && decode_general::smem_bytes(*cut.shape, warps, cut.warp_rows, stages) > room)
-    stages = asked != 0 ? 0 : stages - 1;
-  return stages >= 2 ? stages : 0;
+  const uint32_t stages = asked != 0 ? asked : 2;
+  return decode_general::smem_bytes(*cut.shape, warps, cut.warp_rows, stages) <= room ? stages : 0;
 }
 
-/* The most warps that have 3 stages each, or, if there are none, 2. */
+/* The most warps that have 2 stages each, and no more stages. On an H200 a third one gains 1 % at pages of 64 and
+ * loses 3 % at pages of 16; fewer warps with more stages lose 2 to 9 %. */
 static void decode_general_cut_block(const attn_tuning &tuning, const device_info &device, DecodeGeneralCut *cut) {
   const uint32_t asked = (uint32_t)tuning.value[GENERAL_WARPS];
   const uint32_t least = asked < cut->shape->row_warps ? cut->shape->row_warps : asked;
-  for (uint32_t warps = asked != 0 ? least : decode_general::kWarpsMax; warps >= least; warps /= 2) {
-    const uint32_t stages = decode_general_stages(*cut, warps, tuning, device);
-    if (cut->stages < 3 && stages > cut->stages) cut->warps = warps, cut->stages = stages;
-  }
+  for (uint32_t warps = asked != 0 ? least : decode_general::kWarpsMax; warps >= least && cut->stages == 0;
+       warps /= 2)
+    cut->warps = warps, cut->stages = decode_general_stages(*cut, warps, tuning, device);
   cut->smem_bytes = decode_general::smem_bytes(*cut->shape, cut->warps, cut->warp_rows, cut->stages);
 }
 
@@ -199,8 +197,7 @@ static struct status decode_general_bind(const attn_problem *p, const attn_plan 
   a.warp_rows = decode_general_least(rows, decode_general::kWarpRows);
   a.stages = plan->stages, a.cost = (uint32_t)plan->tuning.value[GENERAL_COST];
   a.partial = static_cast<float *>(buffers->workspace);
-  a.stats = reinterpret_cast<float2 *>(a.partial +
-                                       (size_t)plan->pass[0].grid[0] * decode_general::kPartials * a.rows * p->D);
+  a.stats = a.partial + (size_t)plan->pass[0].grid[0] * decode_general::kPartials * a.rows * p->D;
   put_args(args[0], a);
   return status_ok();
 }

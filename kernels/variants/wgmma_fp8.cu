@@ -44,12 +44,10 @@ struct Kernel {
 
 /* Of the kernels that fit the tunables the cheapest is taken. */
 constexpr Kernel kKernels[] = {
-    {{.D = 64, .Dv = 64, .groups = 3, .keys = 96, .slots = 8}, 220, 128},
-    {{.D = 64, .Dv = 64, .groups = 2, .keys = 128, .slots = 8}, 220, 128},
-    {{.D = 128, .Dv = 128, .groups = 2, .keys = 128, .slots = 8}, 250, 157},
-    {{.D = 128, .Dv = 128, .groups = 3, .keys = 64, .slots = 10, .chunks = 2}, 250, 157},
-    {{.D = 256, .Dv = 256, .groups = 2, .keys = 64, .slots = 5, .chunks = 4}, 320, 142},
-    {{.D = 256, .Dv = 256, .groups = 2, .keys = 96, .slots = 4, .chunks = 4}, 320, 188},
+    {{.D = 64, .Dv = 64, .groups = 3, .keys = 96, .slots = 8}, 220, 116},
+    {{.D = 64, .Dv = 64, .groups = 2, .keys = 128, .slots = 8}, 220, 124},
+    {{.D = 128, .Dv = 128, .groups = 2, .keys = 128, .slots = 8}, 250, 143},
+    {{.D = 256, .Dv = 256, .groups = 2, .keys = 64, .slots = 5, .chunks = 4}, 320, 127},
 };
 
 #ifdef __CUDACC__

@@ -14,7 +14,8 @@ def line(row):
 def sweep_blocks(reports, sweep):
     timed = [row for row in reports.rows(sweep) if row["time"]]
     about = reports.sweeps[sweep]["sweep"]["about"]
-    return [f"## {sweep}", f"{about[:1].upper()}{about[1:]}.", table(COLUMNS, [line(row) for row in timed], COLUMNS[2:])] if timed else []
+    stop = "" if about.endswith(("?", ".")) else "."
+    return [f"## {sweep}", f"{about[:1].upper()}{about[1:]}{stop}", table(COLUMNS, [line(row) for row in timed], COLUMNS[2:])] if timed else []
 
 
 def blocks(reports):

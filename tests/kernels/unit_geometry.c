@@ -613,12 +613,12 @@ TEST(decode_general_fills_the_sms_whatever_the_heads_are) {
   static const struct {
     uint32_t B, Sq, Skv, D, blocks, warps, stages, tile_q, smem_bytes;
   } rows[] = {
-      {1, 1, 512, 128, 32, 8, 3, 16, 215552}, /* 8 heads of 32 tiles: one for each of 8 warps */
-      {1, 1, 4096, 128, 132, 8, 3, 16, 215552},
-      {16, 1, 4096, 128, 132, 8, 3, 16, 215552}, /* 128 heads, and still a block for each of 132 SMs */
-      {64, 1, 4096, 64, 132, 8, 3, 16, 207360},
-      {1, 4, 4096, 128, 132, 4, 5, 16, 201728},  /* 16 rows of sums leave 8 warps two stages each */
-      {1, 16, 4096, 128, 132, 8, 4, 64, 206848}, /* 64 rows: two groups of 4 warps that share stages */
+      {1, 1, 512, 128, 32, 8, 2, 16, 150016}, /* 8 heads of 32 tiles: one for each of 8 warps */
+      {1, 1, 4096, 128, 132, 8, 2, 16, 150016},
+      {16, 1, 4096, 128, 132, 8, 2, 16, 150016}, /* 128 heads, and still a block for each of 132 SMs */
+      {64, 1, 4096, 64, 132, 8, 2, 16, 141824},
+      {1, 4, 4096, 128, 132, 8, 2, 16, 206848},
+      {1, 16, 4096, 128, 132, 8, 2, 64, 141312}, /* 64 rows: two groups of 4 warps that share stages */
   };
   for (size_t i = 0; i < COUNT(rows); i++) {
     const struct point p =

@@ -6,7 +6,7 @@ load ../helper
 }
 
 # Shipped sweeps that have not been measured on results/h200's GPU yet. A sweep leaves this list with its journal.
-UNMEASURED="fp8 layouts mla_decode mla_prefill paged ragged serving sparse window"
+UNMEASURED="mla_decode paged serving"
 
 # json_of FILE: the JSON report of a journal or a report, under $TMP.
 json_of() {
