@@ -128,9 +128,8 @@ __device__ __forceinline__ uint32_t weight_of(const DecodeGeneralParams &a, cons
   return work.row_blocks * a.attention.Hkv * (a.cost + work.tiles);
 }
 
-/* Where a block begins: its units, and the sequence that has the first of them. Where there are fewer units than
- * blocks, the last blocks have none: one without units between others would never arrive at an item that they share.
- */
+/* A block's range of units, and the sequence of its first unit. With fewer units than blocks, only the last blocks
+ * are empty: an empty block within a shared item would be counted but never arrive. */
 struct Stretch {
   uint32_t total; /* units of all blocks */
   uint32_t first, end;
@@ -151,8 +150,8 @@ struct Stretch {
   }
 };
 
-/* Every thread adds up the units of as many neighbouring sequences as the others, and the one in whose share the
- * block begins looks for the sequence. */
+/* Each thread sums the units of an equal number of consecutive sequences. The thread whose sequences hold the block's
+ * first unit finds the sequence. */
 template <Shape kShape>
 __device__ __forceinline__ Stretch stretch_of_ragged(const DecodeGeneralParams &a) {
   __shared__ uint32_t sums[kWarpsMax], found[2];
@@ -321,9 +320,8 @@ struct Fetcher {
       ptx::cp_async_16((row ^ flip) + kTileBytes, v + from, true);
     }
   }
-  /* Goes on to an item that has a tile for the group, and looks up where its rows are. In the place of rows behind
-   * the last key that one is read again: its scores are masked, and V behind it may be NaN, which a weight of 0 does
-   * not hide. */
+  /* Moves to the next item with a tile for this group and looks up the rows. Rows past the last key copy that key
+   * again: their scores are masked, but V there may be NaN, and 0 * NaN is NaN. */
   __device__ __forceinline__ void settle() {
     while (tile >= walk.to) {
       walk.next();
@@ -363,8 +361,8 @@ struct Strip {
   uint32_t q[kSteps][4];
   float s[kEights][4];
   float o[kShape.D / 8][4];
-  float max[2], sum[2]; /* of rows g and g + 8: the reference of the weights, as an exponent, within 2^kGrowth of the
-                         * largest score so far; and the lane's part of their sum */
+  float max[2], sum[2];   /* of rows g and g + 8: the reference, an exponent of 2, which the largest score so far
+                           * exceeds by at most kGrowth; and the lane's part of the sum of weights */
   attn_keys seen[2], all; /* the keys that each of these rows sees; those that all rows of the item see */
 
   __device__ __forceinline__ Strip() {
@@ -463,8 +461,8 @@ struct Strip {
     }
   }
 
-  /* Scores to capped ones, as exponents: softcap tanh(s / softcap) log2(e). Small ones by a polynomial, as the other
-   * formula has the error of 1. */
+  /* Scores to capped ones, as exponents: softcap tanh(s / softcap) log2(e). Small scores use a
+   * polynomial, since the other formula has the absolute error of a result near 1. */
   __device__ __forceinline__ void cap(float scale_log2, float softcap) {
     const float inner = scale_log2 / (softcap * 1.44269504088896f), outer = softcap * 1.44269504088896f;
 #pragma unroll
@@ -504,8 +502,7 @@ struct Strip {
     }
   }
 
-  /* The reference follows only when some score outgrew it by more than 2^kGrowth, so that most tiles need no exchange
-   * between lanes but a vote. */
+  /* The reference is raised only when an exponent exceeds it by more than kGrowth; most tiles need only a vote. */
   __device__ __forceinline__ void raise_max(float scale_log2) {
     float largest[2];
     bool grew = false;
@@ -672,8 +669,8 @@ struct Merger {
   __device__ __forceinline__ bool arrive_last(uint32_t first, uint32_t count) const;
 };
 
-/* Zero before each launch and after it: the last to arrive wraps it around. An item that blocks share is counted by
- * the first of them, which begins no other one that it shares. */
+/* Zero before and after each launch: the last arrival wraps the counter. The blocks of a shared item count in the
+ * counter of the item's first block; a block is the first of at most one shared item. */
 __device__ uint32_t arrivals[kBlocksMax];
 
 /* Publishes the block's stores and counts it. True in all threads of the last block of the item, for which the stores

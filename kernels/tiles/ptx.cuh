@@ -20,13 +20,6 @@ __device__ __forceinline__ float ex2(float x) {
 /* The largest of three; one instruction on compute capability 9.0. */
 __device__ __forceinline__ int32_t max3(int32_t x, int32_t y, int32_t z) { return __vimax3_s32(x, y, z); }
 
-/* The larger one; NaN where one is. */
-__device__ __forceinline__ float max_nan(float x, float y) {
-  float z;
-  asm("max.NaN.f32 %0, %1, %2;" : "=f"(z) : "f"(x), "f"(y));
-  return z;
-}
-
 /* The logarithm to base 2, subnormals flushed; off by 2^-22, times itself where it is above 1. */
 __device__ __forceinline__ float lg2(float x) {
   float y;

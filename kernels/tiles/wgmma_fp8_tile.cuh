@@ -6,12 +6,14 @@
  * That leaves keys in another order than they had: of 16 keys, thread i of a quad holds 2 i, 2 i + 1, 8 + 2 i and 9 +
  * 2 i side by side. It is the order in which the accumulators of S have them, so P is packed without a shuffle.
  *
- * Weights are scaled by 2^8, so that the largest of a row is 256 and exact, and few of the others are subnormal. For
- * that a row's reference is always its maximum so far. The scale is a part of the reference.
+ * Weights are scaled by 2^8, so that the largest of a row is 256 and exact, and few of the others are subnormal. A
+ * weight is 2^(exponent - reference). The reference is the row's running maximum minus 8, so it includes the scale
+ * 2^8, and every new maximum raises it.
  *
- * The tensor cores' sums of e4m3 have 14 bits. `part` holds P V of one tile, which is added to the fp32 sums in `o`.
- * They are multiplied by a factor there anyway, the scale of V, which can as well hold what the reference has grown
- * by since the round began. So `o` is not rescaled when a maximum moves. Where `part` is too large for the registers
+ * The tensor cores' sums of e4m3 have 14 bits. `part` holds P V of one tile, which is added to the fp32 sums in `o`
+ * with a factor: the scale of V times what the reference has grown by since the round began. So a new maximum does
+ * not rescale `o`. Only where a tile's sum of weights times that growth exceeds 2^60 are `o` and the sums rescaled
+ * (`settle`). Where `part` is too large for the registers
  * beside `o`, it has a part of the columns, and P V is made in as many products, one after the other. */
 #ifndef ATTNBENCH_KERNELS_WGMMA_FP8_TILE_CUH
 #define ATTNBENCH_KERNELS_WGMMA_FP8_TILE_CUH
@@ -26,12 +28,11 @@ constexpr uint32_t kSlabColumns = 128; /* of a slab's row */
 constexpr uint32_t kRawSlots = 2;      /* tiles of V that wait to be transposed */
 
 struct Shape {
-  uint32_t D, Dv;       /* at most so many columns; those beyond a tensor's are zeros */
-  uint32_t groups;      /* warpgroups that multiply, 64 query rows each */
-  uint32_t keys;        /* of a tile; a multiple of 32, at most 128 */
-  uint32_t slots;       /* tiles in the ring, of K and of transposed V together */
-  uint32_t chunks = 1;  /* products that make P V of a tile; Dv / chunks columns each */
-  uint32_t fma_exp = 0; /* exponentials on the FMA pipe, of 16; the others on the special-function unit */
+  uint32_t D, Dv;      /* at most so many columns; those beyond a tensor's are zeros */
+  uint32_t groups;     /* warpgroups that multiply, 64 query rows each */
+  uint32_t keys;       /* of a tile; a multiple of 32, at most 128 */
+  uint32_t slots;      /* tiles in the ring, of K and of transposed V together */
+  uint32_t chunks = 1; /* products that make P V of a tile; Dv / chunks columns each */
 };
 
 constexpr ATTN_HD uint32_t slabs(uint32_t D) { return (D + kSlabColumns - 1) / kSlabColumns; }
@@ -115,8 +116,8 @@ struct Config {
                 S_.Dv <= S_.D && smem_bytes(S_) <= 227 * 1024);
 };
 
-/* One number for the scores and one for the values of a sequence and KV head, and, where blocks of keys have scales
- * of their own, the first of these. */
+/* The scales of an item: x is that of Q times that of K, y that of V. Where blocks of keys have scales, x is that of
+ * Q, and z the index of the first block's. */
 __device__ __forceinline__ uint4 scale_words(const Params &a, uint32_t sequence, uint32_t kv_head) {
   const uint32_t at = a.Hkv == 0 ? 0 : sequence * a.Hkv + kv_head;
   const float q = a.q_scale[at];
@@ -311,19 +312,6 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
     }
   }
 
-  /* Which groups of 8 columns; evenly spread. */
-  static constexpr __device__ bool on_fma_pipe(uint32_t j) {
-    return (j + 1) * C::kShape.fma_exp / 16 > j * C::kShape.fma_exp / 16;
-  }
-  /* 2^x where x <= 8, 75e-6 of it at most away; NaN stays NaN. */
-  static __device__ __forceinline__ float exp2_by_fma(float x) {
-    constexpr float kMagic = 12582912.0f; /* 1.5 * 2^23: what is added to it is rounded to an integer */
-    x = ptx::max_nan(x, -126.0f);
-    const float r = x + kMagic, f = x - (r - kMagic);
-    const float y = fmaf(fmaf(fmaf(0.0551716691f, f, 0.2426111222f), f, 0.6932609855f), f, 0.9999280736f);
-    return y * __int_as_float((__float_as_int(r) << 23) + 0x3f800000);
-  }
-
   /* Scores to weights, whose sums are added to those of the rows. `next_lift` is theirs. */
   template <bool Masked, typename At>
   __device__ __forceinline__ void soften(uint32_t round, uint32_t tile, float (&next_lift)[2],
@@ -344,8 +332,7 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
 #pragma unroll
         for (uint32_t c = 0; c < 2; ++c) {
           float &x = s[4 * j + 2 * i + c];
-          x = fmaf(x, scale, -base);
-          x = on_fma_pipe(j) ? exp2_by_fma(x) : ptx::ex2(x);
+          x = ptx::ex2(fmaf(x, scale, -base));
           sum[c] += x;
         }
       tile_sum[i] = sum[0] + sum[1];
@@ -359,8 +346,8 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
 #pragma unroll
     for (uint32_t i = 0; i < 2; ++i) softmax.sum[i] = fmaf(tile_sum[i], next_lift[i], softmax.sum[i]);
   }
-  /* The maxima are of integers, three at a time: a float that is not negative compares as its bits do, and is larger
-   * than every negative one. Where a thread has no other, they are looked for again. */
+  /* Maxima are taken on the bits as signed integers, three at a time, which is right if any score is at least 0.
+   * Where all scores that a thread has of a row are negative, the maxima are computed again as floats. */
   __device__ __forceinline__ void raise(float scale, float (&next_lift)[2]) {
     float largest[2];
     bool is_negative = false, grew = false;
@@ -393,7 +380,7 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
       softmax.reference[i] = next;
     }
   }
-  /* o and the sums become relative to the reference, which is 1 / now of what they are relative to. */
+  /* Rescales o and the sums to the reference as it is, which is `now` times the one that they had. */
   __device__ __forceinline__ void settle(float (&now)[2]) {
     const float f[2] = {ptx::rcp(now[0]), ptx::rcp(now[1])};
 #pragma unroll

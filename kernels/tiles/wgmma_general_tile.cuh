@@ -30,10 +30,10 @@ struct Shape {
   uint32_t Dv;             /* at most D */
 };
 
-/* Two more words of 16 bytes for each work info, and one for a list of blocks. */
+/* Two more entries of 16 bytes for each work info, and one for a list of blocks. */
 constexpr ATTN_HD uint32_t more_info_bytes(const Shape &s) { return kWorkInfos * s.dense.groups * 48; }
-/* Items are short under a window: where there is room for the next item's Q, its first product need not wait for it.
- * A ring with a slot too many for that says that the slots are worth more. */
+/* Q has a second buffer where shared memory has room for it beside the ring: items are short under a window, and the
+ * first product of the next one need not wait for Q then. */
 constexpr ATTN_HD uint32_t q_buffers(const Shape &s) {
   return wgmma_tile::smem_bytes(s.dense, 2) + more_info_bytes(s) <= 227 * 1024 ? 2 : 1;
 }
@@ -545,8 +545,9 @@ struct QFetcher {
                        i * hopper::kSlab, item.q_first + item.row + group * 64, item.head, item.batch,
                        hopper::kEvictFirst);
   }
-  /* Tiles in which the 64 rows from `row` see every key. The tile with the first row's last key is none of them where
-   * the mask bounds it: all rows attend it, and so have a reference when the tiles begin that do not look for one. */
+  /* Tiles in which the 64 rows from `row` see every key. Where the mask has a right bound, the tile with the first
+   * row's last key is not one of them: it is masked, and so gives every row a reference before the tiles that do not
+   * look for a maximum. */
   __device__ __forceinline__ Tiles plain_tiles(const attn_mask &mask, uint32_t row, const Tiles &tiles) const {
     const uint32_t last = mask.Sq - 1;
     const attn_keys of_first = attn_mask_row(&mask, min(row, last)),
@@ -617,7 +618,7 @@ struct QFetcher {
       fetch(item_of<C>(a, index), 0, g);
     for (uint32_t round = 0; index < items; ++round) {
       const uint32_t next = wgmma_tile::item_index<C>(round + 1);
-      /* Before Q's buffers are free, since all this takes longer than a warpgroup has other work. Nobody reads the
+      /* Before the wait for a free buffer of Q: behind it, warpgroups would run out of work. Nobody reads the
        * work info of four rounds ago any more: a warpgroup that has given back the Q of the last round or of the one
        * before it has stored the output of the one before that. */
 #pragma unroll 1
@@ -687,8 +688,8 @@ struct GeneralMultiplier : Multiplier<C> {
     }
   }
 
-  /* Softmax::run_unseen of capped scores. The polynomial gives the exponent at once, and what it takes is looked at
-   * in passing. */
+  /* Softmax::run_unseen of capped scores. The polynomial gives the exponent at once, and the loop checks that its
+   * inputs are in its range. */
   __device__ __forceinline__ bool run_unseen_capped() {
     constexpr float kLargest = 32768.0f;
     float sum[2], most[2] = {0.0f, 0.0f};

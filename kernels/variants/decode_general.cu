@@ -2,18 +2,18 @@
  *
  * Idea: as decode, the rows of the product are all queries of a KV head, so that K and V are read once for all of
  *   them. What differs is who reads what (kernels/tiles/decode_general_tile.cuh):
- *   Work is cut by keys, not by sequences. All tiles of keys of all KV heads lie on one line, and each block takes an
- *   equal stretch of it, whatever sequences that cuts. A block finds its stretch itself, from the lengths: one warp
- *   scan over them, about as long as one read of memory. So one long sequence keeps no SM busier than many short ones
- *   do, the host sees no lengths, and no pass makes a list.
- *   Each warp has keys of its own and a ring of stages of its own, which it fills by cp.async and waits for alone: no
- *   barrier but where an item ends. Each row of a tile is looked up in the page table, a tile ahead, so a page of one
- *   token costs as many instructions as a page of 256. The copies run over the ends of items: while a block adds up
- *   one, the next one's keys are on their way. More than 16 rows are given to groups of 2 or 4 warps that share a
- *   stage, 16 rows each.
- *   A block has at most two partial results, of the item that it begins with and of that which it ends with. The last
- *   block of an item to arrive adds them up in the order of the blocks: the same bits in each run. Counters are a
- *   zeroed variable of the module, as those of decode; two launches at once, in two streams, are not allowed.
+ *   Work is cut by keys, not by sequences. All KV heads lie on one line of units: a tile of keys is one, and
+ * `item_cost` more stand for the start and end of a head. Each block takes an equal stretch of the line, whatever
+ * sequences that cuts. Each block computes its stretch from the sequence lengths by a prefix sum over its threads, in
+ * about the time of one read of memory. So one long sequence keeps no SM busier than many short ones do, the host
+ * sees no lengths, and no pass makes a list. Up to 16 rows, each warp has its own keys and its own ring of stages,
+ * and meets other warps only at the end of an item. With more rows, groups of 2 or 4 warps share a ring, 16 rows to
+ * each warp, and synchronise once per tile. Each row of a tile is looked up in the page table, a tile ahead, so a
+ * page of one token costs as many instructions as a page of 256. Copies do not stop at the end of an item: while a
+ * block adds one up, the keys of the next one are on their way. A block has at most two partial results, of the item
+ * that it begins with and of that which it ends with. The last block of an item to arrive adds them up in the order
+ * of the blocks: the same bits in each run. Counters are a zeroed variable of the module, as those of decode; two
+ * launches at once, in two streams, are not allowed.
  *
  * Source: FlashDecoding for the splits, stream-K for the line of work; the rest is written from the PTX manual.
  *
@@ -26,13 +26,13 @@
  *   partial results is one more trip to L2 and back.
  *
  * Budget, an H200 at D = 128, bf16: memory gives an SM 36 bytes a ns or 20 a clock, a key's K and V are 512 bytes: 25
- *   clocks. A tile of 16 keys, 410 clocks: 32 products of 16 x 8 x 16, 32 clocks each on one of 4 tensor cores, 16
- *   loads of matrices, 16 copies, 8 exponentials: some 370 instructions, 93 clocks of each of 4 schedulers.
- *   One warp's chain through a tile is about 1000 clocks, so 4 warps would just do, and 8 have twice what they need.
- *   In flight: 8 warps * 1 of 2 stages * 8 KB = 64 KB; the latency of 1 us times the rate needs 36 KB at least.
- *   Registers of 255, by the compiler for 16 rows: Q D / 4, O D / 2, scores and weights 12, two walks along the items
- *   and addresses the rest: D = 128: 244; D = 64: 198.
- *   Shared memory, KB, at 4 rows: 8 * 2 * 8 + 8 * 4 * 0.58 = 147; at 16 rows: 8 * 2 * 8 + 74 = 202. */
+ *   clocks. So memory takes 410 clocks for a tile of 16 keys. A warp takes about 1000: 32 mma of 16 x 8 x 16 one
+ * after the other, 32 clocks of latency each. So 3 warps keep memory busy; there are 8. A tile has 16 loads of
+ * matrices, 16 copies and 8 exponentials: some 370 instructions, 93 clocks of each of 4 schedulers. In flight: 8
+ * warps * 1 of 2 stages * 8 KB = 64 KB; the latency of 1 us times the rate needs 36 KB at least. Registers of 255, by
+ * the compiler for 16 rows: Q D / 4, O D / 2, scores and weights 12, two walks along the items and addresses the
+ * rest: D = 128: 244; D = 64: 198. Shared memory, KB, at 4 rows: 8 * 2 * 8 + 8 * 4 * 0.58 = 147; at 16 rows: 8 * 2 *
+ * 8 + 74 = 202. */
 #include "kernels/tiles/decode_general_tile.cuh"
 
 namespace attn {

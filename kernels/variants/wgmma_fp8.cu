@@ -1,12 +1,12 @@
-/* wgmma_fp8: attention of e4m3 tensors with fp32 scales on Hopper's tensor cores, with all that wgmma_general takes
- * (kernels/tiles/wgmma_fp8_tile.cuh).
+/* wgmma_fp8: attention of e4m3 tensors with fp32 scales on Hopper's tensor cores, with all features that
+ * wgmma_general takes but lists of blocks (kernels/tiles/wgmma_fp8_tile.cuh).
  *
  * Idea: as wgmma_general, at twice its rate of products and half of its bytes. V is transposed on chip, by two warps
- *   that have nothing else to do; weights are packed from accumulators to an operand in registers; sums of few bits
- *   are added to fp32 ones after each tile of keys, with a factor that also holds the scale of V and the growth of
- *   the row's maximum, so that O is not rescaled. Two warps of a scheduler have to hide each other's latencies, so
- *   what can be done while others wait is moved there: the weights are packed between exponentials, and the sums are
- *   added while the next scores are being multiplied.
+ *   that have nothing else to do; weights are packed from accumulators to an operand in registers. Accumulators of
+ *   e4m3 products keep about 14 bits, so P V of each tile is added to an fp32 accumulator (promotion). The factor of
+ *   that addition holds the scale of V and the growth of the row's maximum, so a new maximum does not rescale O. The
+ *   two or three multiplying warps of a scheduler have to hide each other's latencies. So weights are packed before
+ *   the wait for P V, and P V is added while the next scores are multiplied.
  *
  * Source: FlashAttention-3 for the transposing of V beside the products; DeepSeek-V3's report for adding the sums of
  *   tensor cores to fp32 ones; the rest is written from the PTX manual.
@@ -19,15 +19,19 @@
  *       256  1/8            1/16           9 / 128               6/64
  *
  *   So at D = 64 it cannot be faster than half of the tensor cores' peak.
+ *   The kernel stays far from these bounds: a tile of 128 x 128 at D = 128 takes about 2600 clocks, where products
+ * and exponentials need 1024 each. The registers leave room for two warps in a scheduler. A profile shows that the
+ *   instructions of one warp for a tile, one after the other, take about 1300 clocks, and that a warp waits as long
+ *   for the other warp's use of the same units and for its turn to multiply.
  *
  * Cannot: run anywhere but on compute capability 9.0; write O in fp32; take K and V of another type than Q; read
  * pages or lists of blocks.
  *
- * Budget, registers per thread: scores keys / 2, weights keys / 8, O Dv / 2, and Dv / chunks / 2 for the sums of few
- *   bits.
+ * Budget, registers per thread: scores keys / 2, weights keys / 8, O Dv / 2, and Dv / chunks / 2 for P V of a tile.
  *
  *        D   groups  keys  chunks  registers                    of    shared memory, KB
- *        64  3       96    1       48 + 12 + 32 + 32 = 124      160   24 + 8 * 12 + 24 = 144
+ *        64  3       96    1       48 + 12 + 32 + 32 = 124      152   24 + 8 * 12 + 24 = 144
+ *        64  2       128   1       64 + 16 + 32 + 32 = 144      216   32 + 8 * 16 + 32 = 192
  *       128  2       128   1       64 + 16 + 64 + 64 = 208      232   32 + 8 * 16 + 32 = 192
  *       256  2       64    4       32 + 8 + 128 + 32 = 200      232   32 + 5 * 32 + 32 = 224 */
 #include "kernels/tiles/wgmma_fp8_tile.cuh"

@@ -5,15 +5,14 @@
  *   them: warpgroups whose rows come earlier run ahead of the others in the ring of tiles. So a warpgroup multiplies
  *   what its 64 rows attend, and the block's rows may be as many as keep the tensor cores busy. Strides are in the
  *   tensor maps and cost nothing. What else there is:
- *   - A soft cap is a polynomial of three terms that gives the exponent of a weight at once, where a warp's scores
- * are below a quarter of the cap, which scores of trained models are. That they are is seen in passing; where they
- * are not, the warp computes the scores again, and caps them by tanh until they are small again.
- *   - Under a window items are short, so that what lies between two of them counts: there is a buffer for the next
- *     item's Q, the work infos are written before it is free, and the ring holds the tiles by which warpgroups are
- *     apart and more.
- *   - A ragged batch has a pass of one block before: it reads the lengths and writes the q tiles of all sequences
- * into an order, longest first. The blocks take them in sections of heads that share K and V, every other one
- *     backwards: of one head's K and V the part in use fits in L2, of all heads' it does not.
+ *   - A soft cap is a polynomial of three terms, valid where a warp's scores are below a quarter of the cap, as is
+ *     usual in trained models. The same loop checks that. Where it fails, the warp computes the scores again, and
+ * uses tanh until its scores are below that bound again.
+ *   - Under a window items are short, so the time between two items matters: there is a buffer for the next item's Q,
+ *     the work infos are written before it is free, and the ring holds more tiles than warpgroups are apart.
+ *   - Before a ragged batch, a kernel of one block reads the lengths and sorts the q tiles of all sequences, longest
+ *     first. Blocks take these in sections of heads that share K and V, every other section in reverse order. The K
+ *     and V in use then fit in L2, which those of all heads would not.
  *   - Lists of blocks are read by the thread that fetches, one block ahead of its use; the warpgroups know how many
  *     tiles come, and which of them have a bound of the mask. A pass before sorts the items of each section of heads
  *     by the length of their lists.
@@ -23,9 +22,9 @@
  * Can win: against kernels that give all rows of a block the same range of tiles. What a warpgroup multiplies at a
  *   window of 1024 keys, by the number of keys in a tile:
  *
- *       keys  tiles of 64 rows           share of products that count
- *         64  17                         1024 / 1088 = 94 %
- *        128  9 or 10 (9.5 on average)  1024 / 1216 = 84 %
+ *       keys  tiles that 64 rows see  share of products that count
+ *         64  17                      1024 / 1088 = 94 %
+ *        128   9                      1024 / 1152 = 89 %
  *
  * Cannot: run anywhere but on compute capability 9.0; use clusters; read pages; take lists of blocks that are no
  *   multiple of its tiles, nor lists in a ragged batch.
@@ -34,7 +33,7 @@
  * fits; 48 bytes more for each work info.
  *
  *       D    Dv   groups  registers                     of    shared memory, KB
- *       64   64   4       32 + 16 + 32 = 80 + 30        112   64 + 20 * 8 = 224
+ *       64   64   4       32 + 16 + 32 = 80             112   64 + 20 * 8 = 224
  *       64   64   2       64 + 32 + 32 = 128            232   32 + 12 * 16 = 224
  *      128  128   3       32 + 16 + 64 = 112            152   48 + 11 * 16 = 224
  *      128  128   2       32 + 16 + 64 = 112            232   64 + 10 * 16 = 224

@@ -254,7 +254,7 @@ def linked_pages(reports, predictions, folder):
         pages["steady.md"] = "Burst and steady: what a kernel keeps at the power limit", kept
     more = problems.blocks(reports)
     if more:
-        pages["problems.md"] = "Windows, ragged batches, lists of blocks, e4m3 and pages", more
+        pages["problems.md"] = "Beyond dense attention: windows, ragged batches, lists of blocks, e4m3", more
     if reports.torch:
         pages["pytorch.md"] = "PyTorch's attention beside the kernels here", pytorch.blocks(reports)
     for name in TABLES:

@@ -3,7 +3,7 @@ from lib.reports import case_label, hot_us, speedup, tflops
 from lib.tables import microseconds, percent, significant, table
 
 SWEEPS = ("window", "mla_prefill", "ragged", "layouts", "sparse", "fp8", "paged", "serving", "mla_decode")
-COLUMNS = ["B,H,S,D", "variant", "hot us", "TFLOP/s", "GB/s", "cuDNN's time over it", "error of its bound"]
+COLUMNS = ["B,H,S,D", "variant", "hot us", "TFLOP/s", "GB/s", "cuDNN time / this time", "error of its bound"]
 
 
 def line(row):
@@ -23,7 +23,7 @@ def blocks(reports):
     measured = [sweep for sweep in SWEEPS if sweep in reports.sweeps]
     if not measured:
         return []
-    opening = ("Hot medians. TFLOP/s counts the pairs of queries and keys that are seen, and no tile that is computed and thrown away; GB/s "
-               "counts each element that any row needs once. The ratio to cuDNN was taken in turns, where cuDNN takes the case. The last "
+    opening = ("Hot medians. TFLOP/s counts the pairs of queries and keys that are seen; masked pairs are not counted. GB/s counts once each "
+               "element that some row needs. The ratio to cuDNN was taken in turns, where cuDNN takes the case. The last "
                "column is the row's largest error as a share of what is allowed.")
     return [opening, *(block for sweep in measured for block in sweep_blocks(reports, sweep))]

@@ -10,7 +10,6 @@ namespace attn::ptx {
 
 /* Subnormal results become zeros, as with .ftz. */
 inline int32_t max3(int32_t x, int32_t y, int32_t z) { return max(max(x, y), z); }
-inline float max_nan(float x, float y) { return x != x || y != y ? NAN : x > y ? x : y; }
 inline float ex2(float x) { return x < -126.0f ? 0.0f : exp2f(x); }
 inline float lg2(float x) { return log2f(x); }
 inline float rcp(float x) { return 1.0f / x; }
