@@ -42,12 +42,15 @@ def reject_duplicates(pairs):
     return dict(pairs)
 
 
+# What stands before a value in a key, where it is not the member's name.
+KEY_PREFIXES = {"Hq": "H", "dtype": "", "layout": "", "out_dtype": "out_", "kv_dtype": "kv_", "scales": "scales_"}
+
+
 def key_part(name, value):
     if isinstance(value, bool):
         return name
-    if isinstance(value, list):
-        return name + ":".join(map(str, value))
-    return value if isinstance(value, str) else f"{'H' if name == 'Hq' else name}{value}"
+    text = ":".join(map(str, value)) if isinstance(value, list) else value
+    return f"{KEY_PREFIXES.get(name, name)}{text}"
 
 
 def key_of(shape):
