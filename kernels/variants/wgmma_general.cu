@@ -167,7 +167,7 @@ static const char *general_supports(const attn_problem *shape, const attn_tuning
   const GeneralKernel *kernel = general_choose(*shape, *tuning, device->sms);
   if (kernel == nullptr)
     return attn_is_sparse(shape) ? "no kernel is compiled for these tunables at this D and Dv whose tiles divide "
-                                   "the blocks: 128 rows and 64 or 128 keys, or 256 rows and 64 keys"
+                                   "the blocks: 128 rows and 64 or 128 keys, or 192 or 256 rows and 64 keys"
                                  : "no kernel is compiled for these tunables at this D and Dv: "
                                    "kernels/variants/wgmma_general.cu lists them";
   const char *refusal = wgmma_general::refusal(*shape);
