@@ -108,8 +108,8 @@ struct Config {
   static constexpr uint32_t kChunks = S_.chunks, kChunk = S_.Dv / S_.chunks;
   static_assert(S_.keys <= 512); /* that are summed in 14 bits: what the check of e4m3 asks for (kernels/bounds.h) */
   static constexpr bool kTurns = kGroups > 1, kScaled = true;
-  static constexpr uint32_t kConsumerRegisters = kGroups == 3 ? (kDv <= 64 ? 152 : 160) : kDv <= 64 ? 216 : 232;
-  static constexpr uint32_t kProducerRegisters = kGroups == 3 ? (kDv <= 64 ? 56 : 32) : kDv <= 64 ? 72 : 40;
+  static constexpr uint32_t kConsumerRegisters = kGroups == 3 ? 152 : kDv <= 64 ? 216 : 232;
+  static constexpr uint32_t kProducerRegisters = kGroups == 3 ? 56 : kDv <= 64 ? 72 : 40;
   /* Tiles that two warpgroups can be apart, with their rows. */
   static constexpr uint32_t kApart = ceil_div((kGroups - 1) * 64, kKeys);
   static_assert(kSlots >= 4 * kApart && kKeys % 32 == 0 && kKeys <= 128 && S_.D % 32 == 0 && kChunk % 16 == 0 &&

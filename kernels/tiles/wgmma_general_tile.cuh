@@ -937,6 +937,19 @@ struct GeneralMultiplier : Multiplier<C> {
 
 }  // namespace wgmma_general
 
+/* The sum of x over this thread of the block and those before it. All threads of whole warps call it. */
+__device__ __forceinline__ uint32_t sum_until(uint32_t x, uint32_t (&sums)[kWarp]) {
+  const uint32_t lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  for (uint32_t step = 1; step < kWarp; step *= 2) {
+    const uint32_t before = __shfl_up_sync(kFullWarp, x, step);
+    x += lane >= step ? before : 0;
+  }
+  if (lane == kWarp - 1) sums[warp] = x;
+  __syncthreads(); /* orders the warps' sums before the reads */
+  for (uint32_t w = 0; w < warp; ++w) x += sums[w];
+  return x;
+}
+
 /* The q tiles of all sequences of a ragged batch, by how many tiles of keys their rows see: counted by that number,
  * most first, then each put behind those that were counted before it. grid: one block of 1024 threads; a warp takes a
  * sequence at a time. */
@@ -961,16 +974,8 @@ __global__ void __launch_bounds__(1024, 1) wgmma_general_order(RaggedParams a) {
   __syncthreads();
   for_tiles([&](uint32_t which, const RaggedTile &) { atomicAdd(&place[which], 1u); });
   __syncthreads();
-  const uint32_t count = place[thread];
-  uint32_t until = count; /* tiles of this class and of those before it */
-  for (uint32_t step = 1; step < kWarp; step *= 2) {
-    const uint32_t before = __shfl_up_sync(kFullWarp, until, step);
-    until += lane >= step ? before : 0;
-  }
-  if (lane == kWarp - 1) sums[warp] = until;
-  __syncthreads();
-  for (uint32_t w = 0; w < warp; ++w) until += sums[w];
-  place[thread] = until - count;
+  const uint32_t until = sum_until(place[thread], sums);
+  place[thread] = until - place[thread];
   if (thread == kClasses - 1) a.order->tiles = until, a.order->by_tiles = divider(max(until, 1u));
   __syncthreads();
   for_tiles([&](uint32_t which, const RaggedTile &tile) { a.order->tile[atomicAdd(&place[which], 1u)] = tile; });
@@ -982,7 +987,7 @@ template <typename C>
 __global__ void __launch_bounds__(1024, 1) wgmma_general_sort(const __grid_constant__ SparseParams a) {
   constexpr uint32_t kClasses = 1024;
   __shared__ uint32_t place[kClasses], sums[kWarp];
-  const uint32_t thread = threadIdx.x, lane = thread % kWarp, warp = thread / kWarp, part = blockIdx.x;
+  const uint32_t thread = threadIdx.x, part = blockIdx.x;
   const bool is_last = part + 1 == a.order.sections, descends = (a.order.sections - part) % 2 != 0;
   const uint32_t begin = part * a.order.section * a.order.q_tiles,
                  end = begin + (is_last ? a.order.last : a.order.section) * a.order.q_tiles;
@@ -998,16 +1003,7 @@ __global__ void __launch_bounds__(1024, 1) wgmma_general_sort(const __grid_const
   __syncthreads();
   for_items([&](uint32_t which, uint32_t) { atomicAdd(&place[which], 1u); });
   __syncthreads();
-  const uint32_t count = place[thread];
-  uint32_t until = count; /* items of this class and of those before it */
-  for (uint32_t step = 1; step < kWarp; step *= 2) {
-    const uint32_t before = __shfl_up_sync(kFullWarp, until, step);
-    until += lane >= step ? before : 0;
-  }
-  if (lane == kWarp - 1) sums[warp] = until;
-  __syncthreads();
-  for (uint32_t w = 0; w < warp; ++w) until += sums[w];
-  place[thread] = begin + until - count;
+  place[thread] = begin + sum_until(place[thread], sums) - place[thread];
   __syncthreads();
   for_items([&](uint32_t which, uint32_t item) { a.sorted[atomicAdd(&place[which], 1u)] = item; });
 }
