@@ -31,7 +31,7 @@ SPACE := $(EMPTY) $(EMPTY)
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all example run check test test-gpu sanitize-gpu coverage fuzz fuzz-smoke analyze fuzz-programs test-programs gpu-programs setup lint format format-check asan check-spills \
+.PHONY: all example run check test test-emulated test-gpu sanitize-gpu coverage fuzz fuzz-smoke analyze fuzz-programs test-programs gpu-programs setup lint format format-check asan check-spills \
         compile-commands features help clean install uninstall FORCE
 FORCE:
 
@@ -225,6 +225,11 @@ sanitize-gpu:
 asan:
 	@scripts/build/setup.sh test
 	@+$(RUN_TESTS) asan
+
+## test-emulated: every case of the kernels for Hopper on an emulated GPU; `make test` draws a part of them
+test-emulated:
+	@scripts/build/setup.sh test
+	@+$(RUN_TESTS) emulated
 
 ## coverage: how many lines of cli/ the tests run; fails below 97 %
 coverage:

@@ -6,6 +6,7 @@
 #   run_tests.sh cpu    lint, build, units, command line, spills, and units and command line under sanitizers;
 #                       GPU tests are listed as skipped
 #   run_tests.sh asan   the sanitizer rungs alone, all of them
+#   run_tests.sh emulated   all cases and mutants on the emulated GPU, of which cpu draws a part (it takes ten minutes)
 #   run_tests.sh coverage   units and command line without CUDA, and how much of cli/ they run
 #   run_tests.sh gpu    the tests that need a GPU; exit 77 when there is none
 #   run_tests.sh sanitize-gpu     compute-sanitizer's tools over every variant, a part of `gpu`; --no-build as well
@@ -335,6 +336,12 @@ cpu() {
   fi
 }
 
+emulated() {
+  build_for_one_gpu
+  build "build" test-programs || return
+  ATTN_EMULATED=all rung kernels/emulated.bats run_bats "$(build_folder)" tests/kernels/emulated.bats
+}
+
 # asan [TAGS]
 asan() {
   later_sanitized "${1:-unsanitized|builds}"
@@ -393,11 +400,12 @@ main() {
     check) check ;;
     cpu) cpu ;;
     asan) asan ;;
+    emulated) emulated ;;
     coverage) coverage ;;
     gpu) gpu "tests/gpu/*.bats" "${2:-}" || code=$? ;;
     sanitize-gpu) gpu tests/gpu/sanitize.bats "${2:-}" || code=$? ;;
     *)
-      echo "usage: ${0##*/} lint|check|cpu|asan|coverage|gpu [--no-build]|sanitize-gpu [--no-build]|gpu-missing" >&2
+      echo "usage: ${0##*/} lint|check|cpu|asan|emulated|coverage|gpu [--no-build]|sanitize-gpu [--no-build]|gpu-missing" >&2
       exit 2
       ;;
   esac

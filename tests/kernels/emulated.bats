@@ -3,9 +3,29 @@ load ../helper
 
 # The kernels for Hopper on an emulated GPU (tests/emulated): right results, and no barrier too few or too many. The
 # object is beside the program where nvcc was found, since the emulation needs the toolkit's headers.
+#
+# All of it takes ten minutes of one core. A run draws a part: a shard of each sweep, some tunables and some mutants.
+# ATTN_EMULATED=SEED draws what an earlier run drew; ATTN_EMULATED=all (make test-emulated) leaves nothing out.
 setup() {
   EMULATED=$(dirname "$ATTNBENCH")/tests/emulated.so
   [ -f "$EMULATED" ] || skip "no $EMULATED: it is built where nvcc is found"
+  ATTN_EMULATED=${ATTN_EMULATED:-$((1 + RANDOM))}
+  if [ "$ATTN_EMULATED" != all ]; then
+    RANDOM=$ATTN_EMULATED
+    echo "what was drawn is drawn again by ATTN_EMULATED=$ATTN_EMULATED"
+  fi
+}
+
+# drawn COUNT WORD...: DRAWN gets COUNT of the words, or all.
+drawn() {
+  local count=$1 at
+  shift
+  DRAWN=("$@")
+  [ "$ATTN_EMULATED" != all ] || return 0
+  while [ "${#DRAWN[@]}" -gt "$count" ]; do
+    at=$((RANDOM % ${#DRAWN[@]}))
+    DRAWN=("${DRAWN[@]:0:at}" "${DRAWN[@]:at+1}")
+  done
 }
 
 # emulate VARIANTS OPTIONS...: every case must be right or refused; OK is how many are right.
@@ -16,28 +36,37 @@ emulate() {
   OK=$(json "$TMP/r.json" 'sum(r["status"] == "ok" for r in d["results"])')
 }
 
+# emulate_part OF LEAST VARIANT SWEEP OPTIONS...: the same for one drawn shard of OF, or for all, of which LEAST must be right.
+emulate_part() {
+  local of=$1 least=$2 shard=()
+  [ "$ATTN_EMULATED" = all ] || shard=(--shard "$((1 + RANDOM % of))/$of")
+  emulate "$3" --sweep "$4" "${@:5}" "${shard[@]}"
+  [ "$ATTN_EMULATED" = all ] || least=$((least / of / 2))
+  [ "$OK" -ge "$least" ] || fail "$OK cases are right, $least should be"
+}
+
 @test "wgmma is right for every D, mask and tunable" {
-  emulate emulated_wgmma --sweep tests/data/sweeps/emulated.json
-  [ "$OK" -ge 20 ] || fail "$OK cases are right"
-  for tunables in cluster=2 overlap=0,pingpong=0,lazy=0 lazy=1 persistent=0; do
+  local tunables
+  emulate_part 3 20 emulated_wgmma tests/data/sweeps/emulated.json
+  drawn 2 cluster=2 overlap=0,pingpong=0,lazy=0 lazy=1 persistent=0
+  for tunables in "${DRAWN[@]}"; do
     emulate "emulated_wgmma:$tunables" --shape B=1,H=4/2,S=333x555,D=128,causal
     [ "$OK" = 1 ] || fail "$tunables is refused"
   done
 }
 
 @test "wgmma_general is right for windows, caps, sinks, narrower V and layouts" {
-  emulate emulated_wgmma_general --sweep tests/data/sweeps/emulated.json
-  [ "$OK" -ge 40 ] || fail "$OK cases are right"
+  emulate_part 4 40 emulated_wgmma_general tests/data/sweeps/emulated.json
 }
 
 @test "wgmma_general is right for lists of blocks" {
-  emulate emulated_wgmma_general --sweep tests/data/sweeps/emulated_sparse.json
-  [ "$OK" = 41 ] || fail "$OK cases are right"
+  emulate_part 4 41 emulated_wgmma_general tests/data/sweeps/emulated_sparse.json
 }
 
 @test "wgmma_general is right with every kernel that tunables reach" {
   local tunables dim
-  for tunables in 64:turns=2 64:warpgroups=2,kv_tile=128 64:persistent=0 128:kv_tile=64 128:kv_tile=128 128:warpgroups=3 256:turns=1; do
+  drawn 2 64:turns=2 64:warpgroups=2,kv_tile=128 64:persistent=0 128:kv_tile=64 128:kv_tile=128 128:warpgroups=3 256:turns=1
+  for tunables in "${DRAWN[@]}"; do
     dim=${tunables%%:*}
     emulate "emulated_wgmma_general:${tunables#*:}" --shape "B=1,H=4/2,S=900,D=$dim,bf16,window=300:0" \
       --shape "B=1,H=2,S=300x555,D=$dim,bf16,causal,softcap=13" --shape "batch=q300s300_2q70s200_q1s400,H=4/2,D=$dim,bf16,causal,lse"
@@ -49,15 +78,12 @@ emulate() {
   local seed=$RANDOM
   echo "tests/data/random_sweep.py $seed 60"
   python tests/data/random_sweep.py "$seed" 60 >"$TMP/s.json"
-  emulate emulated_wgmma_general --sweep "$TMP/s.json"
-  [ "$OK" -ge 5 ] || fail "$OK cases are right"
+  emulate_part 2 5 emulated_wgmma_general "$TMP/s.json"
 }
 
 @test "wgmma_fp8 is right for every D, kind of scales, mask and layout" {
-  emulate emulated_wgmma_fp8 --sweep tests/data/sweeps/emulated_e4m3.json
-  [ "$OK" = 83 ] || fail "$OK cases are right"
-  emulate emulated_wgmma_fp8:warpgroups=2,emulated_wgmma_fp8:persistent=0 --sweep tests/data/sweeps/emulated_e4m3.json --filter D=64
-  [ "$OK" = 70 ] || fail "$OK cases are right"
+  emulate_part 6 83 emulated_wgmma_fp8 tests/data/sweeps/emulated_e4m3.json
+  emulate_part 9 70 emulated_wgmma_fp8:warpgroups=2,emulated_wgmma_fp8:persistent=0 tests/data/sweeps/emulated_e4m3.json --filter D=64
 }
 
 @test "the error of wgmma_fp8 does not grow with the keys where tensor cores cut sums to 14 bits" {
@@ -76,8 +102,7 @@ emulate() {
   [ "$OK" = 3 ] || fail "$OK cases are right"
   echo "tests/data/random_sweep.py $seed 30"
   python tests/data/random_sweep.py "$seed" 10 >"$TMP/s.json"
-  emulate emulated_reference --sweep "$TMP/s.json"
-  [ "$OK" = 10 ] || fail "$OK cases are right"
+  emulate_part 3 10 emulated_reference "$TMP/s.json"
 }
 
 @test "wgmma_fp8 is right beside sinks where tensor cores cut scores to 14 bits" {
@@ -90,25 +115,38 @@ emulate() {
 @test "decode_general is right for pages, unlike lengths, several queries and every cut of the keys" {
   local tunables
   for tunables in "" :warps=2,blocks=3 :warps=8,stages=2,item_cost=1 :warps=1,blocks=2,item_cost=20; do
-    emulate "emulated_decode_general$tunables" --sweep tests/data/sweeps/emulated_decode.json
-    [ "$OK" = 78 ] || fail "$OK cases are right with $tunables"
+    emulate_part 4 78 "emulated_decode_general$tunables" tests/data/sweeps/emulated_decode.json
   done
 }
 
 @test "decode_general is right for the small cases of paged and serving, and for random problems over all axes" {
   local seed=$RANDOM sweep
-  for sweep in paged serving; do
+  drawn 1 paged serving
+  for sweep in "${DRAWN[@]}"; do
     emulate emulated_decode_general:blocks=2 --sweep "$sweep" --filter 'Skv<=300'
     [ "$OK" -ge 3 ] || fail "$OK cases of $sweep are right"
   done
   echo "tests/data/random_sweep.py $seed 150"
   python tests/data/random_sweep.py "$seed" 150 >"$TMP/s.json"
-  emulate emulated_decode_general,emulated_decode_general:warps=2,blocks=3 --sweep "$TMP/s.json"
-  [ "$OK" -ge 4 ] || fail "$OK cases are right"
+  emulate_part 5 4 emulated_decode_general,emulated_decode_general:warps=2,blocks=3 "$TMP/s.json"
+}
+
+# choose COUNT OF: the mutants of a test are numbered as they come, and COUNT of these OF run, or all.
+choose() {
+  # shellcheck disable=SC2046  # numbers
+  drawn "$1" $(seq "$2")
+  CHOSEN=" ${DRAWN[*]} " NUMBER=0 OF=$2
+}
+# chosen: counts a mutant, and says whether it runs.
+chosen() {
+  NUMBER=$((NUMBER + 1))
+  [ "$NUMBER" -le "$OF" ] || fail "more than $OF mutants"
+  [[ $CHOSEN = *" $NUMBER "* ]]
 }
 
 # mutant_of KERNEL DTYPE NAME SED SHAPE...: KERNEL for D of 64, its tile so changed, must give a wrong result or end its worker.
 mutant_of() {
+  chosen || return 0
   local tile=kernels/tiles/$1_tile.cuh variant=kernels/variants/$1.cu folder=$TMP/$3 of=$1 dtype=$2 build shape shapes=()
   shift 2
   build=$(dirname "$ATTNBENCH")/emulated
@@ -137,6 +175,7 @@ decode_mutant() { # NAME SED
 }
 
 @test "the emulated GPU finds a barrier too few, a tile too many and a bound that is off by one" {
+  choose 1 4
   mutant general q_unguarded 's/hopper::barrier_wait\(at.q_empty\(g, round\), at.q_parity\(round\) \^ 1\);//'
   mutant general tail_short 's/drop\(2 \* left - 1\)/drop(2 * left - 2)/'
   mutant general left_bound 's/\+ c < first\)/+ c <= first)/'
@@ -144,6 +183,7 @@ decode_mutant() { # NAME SED
 }
 
 @test "the emulated GPU finds a list that is a tile too long, a row without a reference, and a cap beyond its polynomial" {
+  choose 1 6
   mutant general list_long 's/list.end - list.begin - 2/list.end - list.begin - 1/' B=1,H=2,S=900,D=64,sparse=128:0.6
   mutant general walk_stays 's/next [*] block_tiles, begin/next * block_tiles + 1, begin/' B=1,H=2,S=900,D=64,sparse=256:0.6
   mutant general list_from_block 's/number = info.z [+] tile/number = tile/' B=1,H=2,S=200x1500,D=64,window=900:0,sparse=256:0.9
@@ -153,6 +193,7 @@ decode_mutant() { # NAME SED
 }
 
 @test "the emulated GPU finds a wrong transposing of V, a promotion that is left out and a reference that is not the maximum" {
+  choose 1 6
   mutant fp8 keys_swapped 's/0x7531 : 0x6420/0x7351 : 0x6240/'
   mutant fp8 raw_unawaited 's/hopper::barrier_wait\(at.raw_full\(raw.slot\), raw.parity\);//'
   mutant fp8 last_not_added 's/^      add_pending\(\);//'
@@ -162,6 +203,7 @@ decode_mutant() { # NAME SED
 }
 
 @test "the emulated GPU finds what is wrong in the copies, lengths and sums of decode_general" {
+  choose 1 7
   decode_mutant wait_short 's/wait_for_copies\(a.stages - 2\)/wait_for_copies(a.stages - 1)/'
   decode_mutant group_unsynchronised 's/ptx::named_sync\(1 \+ role.group, .*\);/__syncwarp();/'
   decode_mutant behind_the_end 's/walk.work.keys.end - 1[)]/walk.work.keys.end)/'
