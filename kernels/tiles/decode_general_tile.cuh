@@ -15,7 +15,25 @@
  * for; in a group of one warp nothing waits for other warps before the item's end. K and V of a stage are rows of D
  * elements each, whose 16-byte chunk c of row r lies at c ^ (r % 8). With g = lane / 4 and t = lane % 4 a lane has S
  * for rows g and g + 8 and keys 2t and 2t + 1 of each eight, and O for the same rows and columns 2t, 2t + 1 of each
- * eight. */
+ * eight.
+ *
+ * K and V of e4m3 are copied as they are. A lane makes f16 of them after ldmatrix, two numbers in an instruction, and
+ * both products are of f16: the conversion is exact, to bf16 there is none, and Q and P are brought into the range of
+ * f16 (Narrow). No byte is moved in shared memory:
+ *
+ *   K   a matrix of ldmatrix is 8 keys and 16 columns, of which a lane has 4t to 4t + 3. The sum over columns has no
+ *       order, so the first two are the lower half of the operand and the last two the upper one, for Q as for K.
+ *   V   ldmatrix transposes pairs of bytes: a lane has columns 2g and 2g + 1 of keys 2t and 2t + 1. One permutation
+ * of the four bytes makes the pairs of keys that operands are, and each sixteen columns are two products: of the even
+ * columns, and of the odd ones. So a lane has O for columns 4t to 4t + 3 of each sixteen.
+ *
+ * The scale of K is a factor of the scores, and that of V one of the normalised sums.
+ *
+ * Floor of a warp's tile of e4m3, D = 128 and 32 keys, 8 KB, which memory gives an SM in 400 clocks: copies 16, with
+ * 8 exchanges of places; ldmatrix 16; conversions 128, two clocks of a scheduler each; permutations 32; mma 64;
+ * exponentials 16, with 64 instructions for sums, maxima and weights. That is 350 instructions, with loops and
+ * addresses 450: 110 clocks of each of four schedulers, of them 64 of the conversion unit. So conversions take a
+ * sixth of the time that memory takes. */
 #ifndef ATTNBENCH_KERNELS_DECODE_GENERAL_TILE_CUH
 #define ATTNBENCH_KERNELS_DECODE_GENERAL_TILE_CUH
 
@@ -32,9 +50,10 @@ namespace attn::decode_general {
 
 constexpr uint32_t kWarpRows = 16, kChunkBytes = 16, kWarpsMax = 8, kStagesMax = 8, kBlocksMax = 4096;
 
-/* A kernel that is compiled: the head dimension, the warps of a group, 16 rows each, and the keys of its tiles. */
+/* A kernel that is compiled: the head dimension, the warps of a group, 16 rows each, the keys of its tiles, and the
+ * bytes of an element of K and V: 2, or 1 for e4m3. */
 struct Shape {
-  uint32_t D, row_warps, keys;
+  uint32_t D, row_warps, keys, kv_bytes;
 };
 
 template <typename Element, Shape kOf>
@@ -43,16 +62,29 @@ struct Config {
   static constexpr Shape kShape = kOf;
 };
 
-/* Shared memory of a block: the stages of its groups | sums of the warps' rows, with 16 floats that spread them over
- * the banks | their maxima and sums of weights, 16 bytes each. */
-constexpr ATTN_HD uint32_t stage_bytes(const Shape &s) { return 2 * s.keys * s.D * 2; }
+/* Of K and V in a stage. */
+constexpr ATTN_HD uint32_t row_bytes(const Shape &s) { return s.D * s.kv_bytes; }
+/* Where chunk c of row r lies. Eight neighbouring rows have a chunk at eight places of 128 bytes, so that one reads
+ * it from all banks; rows of 64 bytes share them by twos. */
+constexpr ATTN_HD uint32_t chunk_place(const Shape &s, uint32_t row, uint32_t chunk) {
+  return row_bytes(s) >= 128 ? chunk ^ row % 8 : chunk ^ row / 2 % 4;
+}
+
+/* Q of D = 256 lies in shared memory, since registers hold the sums of so many columns, and little else. */
+constexpr ATTN_HD uint32_t q_bytes(const Shape &s) { return s.D > 128 ? s.row_warps * kWarpRows * s.D * 2 : 0; }
+
+/* Shared memory of a block: Q, where it is there, as the warps' operands | the stages of its groups | sums of the
+ * warps' rows, with 16 floats that spread them over the banks | their maxima and sums of weights, 16 bytes each. */
+constexpr ATTN_HD uint32_t stage_bytes(const Shape &s) { return 2 * s.keys * row_bytes(s); }
 constexpr ATTN_HD uint32_t sum_pitch_bytes(uint32_t D) { return (D + 16) * 4; }
 constexpr ATTN_HD uint32_t sums_bytes(uint32_t D, uint32_t warps, uint32_t warp_rows) {
   return warps * warp_rows * (sum_pitch_bytes(D) + 16);
 }
 constexpr uint32_t kStaticBytes = 128; /* of static variables beside it */
+constexpr uint32_t kInFlightBytes =
+    48 * 1024; /* what memory answers to in a block's turn: latency times rate, a third more */
 constexpr ATTN_HD uint32_t smem_bytes(const Shape &s, uint32_t warps, uint32_t warp_rows, uint32_t stages) {
-  return warps / s.row_warps * stages * stage_bytes(s) + sums_bytes(s.D, warps, warp_rows);
+  return q_bytes(s) + warps / s.row_warps * stages * stage_bytes(s) + sums_bytes(s.D, warps, warp_rows);
 }
 
 /* Of the partial results of a block: its first item's and its last one's. */
@@ -67,8 +99,10 @@ struct DecodeGeneralParams {
   Params attention;
   Views at;
   int32_t left, right;
-  float softcap;     /* 0: none */
-  const float *sink; /* [Hq]; NULL: none */
+  float softcap;                  /* 0: none */
+  const float *sink;              /* [Hq]; NULL: none */
+  const float *k_scale, *v_scale; /* of e4m3, [B][scale_heads]; one where scale_heads is 0 */
+  uint32_t scale_heads;
   Divider by_page, by_group;
   uint32_t page, group;           /* tokens of a page; query heads of a KV head */
   uint32_t page_units, key_units; /* 16-byte units from a page to the next, and from a key */
@@ -83,6 +117,13 @@ struct DecodeGeneralParams {
 #ifdef __CUDACC__
 
 namespace attn::decode_general {
+
+/* Whether the GPU converts e4m3. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 890
+constexpr bool kHasE4m3 = false;
+#else
+constexpr bool kHasE4m3 = true;
+#endif
 
 __device__ __forceinline__ float4 load_floats(uint32_t address) {
   const uint4 x = ptx::load_shared(address);
@@ -272,7 +313,7 @@ struct Role {
  * item's end. A lane has the place of one key's row, and looks it up a tile before it is needed. */
 template <Shape kShape>
 struct Fetcher {
-  static constexpr uint32_t kRowBytes = kShape.D * 2, kChunks = kRowBytes / kChunkBytes;
+  static constexpr uint32_t kRowBytes = row_bytes(kShape), kChunks = kRowBytes / kChunkBytes;
   static constexpr uint32_t kLaneRows = kShape.keys / kShape.row_warps; /* rows that a warp copies */
   static constexpr uint32_t kPassRows = kWarp / kChunks, kPasses = kLaneRows / kPassRows;
   static constexpr uint32_t kTileBytes = kShape.keys * kRowBytes;
@@ -289,7 +330,7 @@ struct Fetcher {
                                      uint32_t ring_address)
       : a(params), role(of_warp), walk(params, stretch), ring(ring_address) {
     const uint32_t lane = threadIdx.x % kWarp, row = lane / kChunks, chunk = lane % kChunks;
-    ring += (role.row_warp * kLaneRows + row) * kRowBytes + (chunk ^ row) * kChunkBytes;
+    ring += (role.row_warp * kLaneRows + row) * kRowBytes + chunk_place(kShape, row, chunk) * kChunkBytes;
     if (!walk.is_open) return;
     begin_item();
     settle();
@@ -315,7 +356,7 @@ struct Fetcher {
 #pragma unroll
     for (uint32_t i = 0; i < kPasses; ++i) {
       const size_t from = (size_t)__shfl_sync(kFullWarp, at, i * kPassRows + lane / kChunks) * kChunkBytes;
-      const uint32_t row = to + i * kPassRows * kRowBytes, flip = i * kPassRows % 8 * kChunkBytes;
+      const uint32_t row = to + i * kPassRows * kRowBytes, flip = chunk_place(kShape, i * kPassRows, 0) * kChunkBytes;
       ptx::cp_async_16(row ^ flip, k + from, true);
       ptx::cp_async_16((row ^ flip) + kTileBytes, v + from, true);
     }
@@ -341,58 +382,93 @@ struct Fetcher {
     const bool paged = sequence.pages != nullptr;
     const size_t lane = threadIdx.x % kWarp % kChunks * kChunkBytes;
     const uint32_t batch = paged ? 0 : sequence.batch, token = paged ? 0 : sequence.k_first;
-    k = static_cast<const unsigned char *>(a.attention.k) + 2 * attn_view_token(&a.at.k, batch, walk.head, token) +
-        lane;
-    v = static_cast<const unsigned char *>(a.attention.v) + 2 * attn_view_token(&a.at.v, batch, walk.head, token) +
-        lane;
+    k = static_cast<const unsigned char *>(a.attention.k) +
+        kShape.kv_bytes * attn_view_token(&a.at.k, batch, walk.head, token) + lane;
+    v = static_cast<const unsigned char *>(a.attention.v) +
+        kShape.kv_bytes * attn_view_token(&a.at.v, batch, walk.head, token) + lane;
     tile = walk.from + role.group;
   }
 };
 
 /* ---- products -------------------------------------------------------------------------------------------------- */
 
+/* What K and V of e4m3 change. They become f16, which is exact and one instruction for two numbers, and so must Q and
+ * P, the operands beside them. f16 has a smaller range than bf16: a row of Q of bf16 is multiplied by a power of two
+ * that brings its largest element to 2^14, and weights by 2^kLift, so that only those below 2^-27 of the largest lose
+ * bits. */
+template <typename T, Shape kShape>
+struct Narrow {
+  static constexpr bool kIs = kShape.kv_bytes == 1;
+  static constexpr float kLift = kIs ? 13.0f : 0.0f; /* weights stay below 4 * 2^kLift */
+  using Operand = std::conditional_t<kIs, __half, T>;
+
+  /* The scale of the sequence and KV head. */
+  static __device__ __forceinline__ float scale(const DecodeGeneralParams &a, const float *scales, uint32_t b,
+                                                uint32_t head) {
+    return __ldg(scales + (a.scale_heads > 0 ? (size_t)b * a.scale_heads + head : 0));
+  }
+};
+
+__device__ __forceinline__ float2 floats_of_bf16(uint32_t two) {
+  return make_float2(__uint_as_float(two << 16), __uint_as_float(two & 0xffff0000u));
+}
+
+/* A power of two that brings `largest` to 2^14, within the range of floats, and its inverse. */
+__device__ __forceinline__ float2 factor_to_f16(float largest) {
+  const int32_t exponent = (int32_t)(__float_as_uint(largest) >> 23) - 127;
+  const uint32_t bits = (uint32_t)min(127 + 14 - exponent, 253);
+  return make_float2(__uint_as_float(bits << 23), __uint_as_float(254 - bits << 23));
+}
+
 /* The sums of a warp's 16 rows over the keys of its tiles. */
 template <typename T, Shape kShape>
 struct Strip {
-  static constexpr uint32_t kRowBytes = kShape.D * 2, kSteps = kShape.D / 16, kEights = kShape.keys / 8;
+  using N = Narrow<T, kShape>;
+  static constexpr uint32_t kRowBytes = row_bytes(kShape), kSteps = kShape.D / 16, kEights = kShape.keys / 8;
+  static constexpr bool kQInRegisters = q_bytes(kShape) == 0;
 
   uint32_t lane_k, lane_v; /* the row and chunk of the matrix whose address the lane gives, in bytes */
   uint32_t flip_k, flip_v;
-  uint32_t q[kSteps][4];
+  uint32_t lane_q; /* of the lane's operands in shared memory, 512 bytes apart */
+  uint32_t q[kQInRegisters ? kSteps : 1][4];
   float s[kEights][4];
   float o[kShape.D / 8][4];
   float max[2], sum[2];   /* of rows g and g + 8: the reference, an exponent of 2, which the largest score so far
                            * exceeds by at most kGrowth; and the lane's part of the sum of weights */
+  float score_scale[2];   /* e4m3: what scores are multiplied by to be exponents of 2 */
   attn_keys seen[2], all; /* the keys that each of these rows sees; those that all rows of the item see */
 
-  __device__ __forceinline__ Strip() {
-    const uint32_t lane = threadIdx.x % kWarp, k_row = lane / 16 * 8 + lane % 8, v_row = lane % 16;
-    lane_k = k_row * kRowBytes, flip_k = (lane / 8 % 2 ^ k_row % 8) * kChunkBytes;
-    lane_v = v_row * kRowBytes, flip_v = (lane / 16 ^ v_row % 8) * kChunkBytes;
+  __device__ __forceinline__ Strip(uint32_t q_operands, Role role) {
+    const uint32_t lane = threadIdx.x % kWarp, v_row = lane % 16;
+    const uint32_t k_row = N::kIs ? lane % 8 : lane / 16 * 8 + lane % 8, k_chunk = N::kIs ? lane / 8 : lane / 8 % 2;
+    lane_k = k_row * kRowBytes, flip_k = chunk_place(kShape, k_row, k_chunk) * kChunkBytes;
+    lane_v = v_row * kRowBytes, flip_v = chunk_place(kShape, v_row, lane / 16) * kChunkBytes;
+    lane_q = q_operands + role.row_warp * kSteps * 512 + lane * 16;
   }
 
-  __device__ __forceinline__ void begin(const DecodeGeneralParams &a, const Walk<kShape> &walk, uint32_t row_warp) {
+  __device__ __forceinline__ void begin(const DecodeGeneralParams &a, const Walk<kShape> &walk, Role role) {
     const uint32_t lane = threadIdx.x % kWarp, first_row = walk.row_block * kWarpRows * kShape.row_warps;
     const Sequence &sequence = walk.work.sequence;
     const attn_mask mask = walk.work.mask(a);
+    uint32_t operands[kSteps][4];
 #pragma unroll
     for (uint32_t i = 0; i < 2; ++i) {
-      const uint32_t row = first_row + row_warp * kWarpRows + lane / 4 + 8 * i;
+      const uint32_t row = first_row + role.row_warp * kWarpRows + lane / 4 + 8 * i;
       const bool valid = row < sequence.Sq * a.group;
       const uint32_t token = valid ? a.by_group.quotient(row) : 0, head = valid ? row - token * a.group : 0;
-      const uint32_t *const from = reinterpret_cast<const uint32_t *>(
+      const T *const from =
           static_cast<const T *>(a.attention.q) +
-          attn_view_token(&a.at.q, sequence.batch, walk.head * a.group + head, sequence.q_first + token) +
-          lane % 4 * 2);
-#pragma unroll
-      for (uint32_t k = 0; k < kSteps; ++k) {
-        q[k][i] = valid ? __ldg(from + 8 * k) : 0;
-        q[k][2 + i] = valid ? __ldg(from + 8 * k + 4) : 0;
-      }
+          attn_view_token(&a.at.q, sequence.batch, walk.head * a.group + head, sequence.q_first + token);
+      if constexpr (N::kIs)
+        score_scale[i] = a.attention.scale_log2 * N::scale(a, a.k_scale, walk.b, walk.head) *
+                         load_narrow_q(operands, i, from, valid);
+      else
+        load_q(operands, i, from, valid);
       seen[i] = {0, 0};
       if (valid) seen[i] = attn_mask_row(&mask, token);
       max[i] = minus_infinity(), sum[i] = 0.0f;
     }
+    keep_q(operands, role.group == 0);
     const uint32_t last = a.by_group.quotient(first_row + walk.rows() - 1);
     all = {attn_mask_row(&mask, last).first, attn_mask_row(&mask, a.by_group.quotient(first_row)).end};
 #pragma unroll
@@ -403,12 +479,20 @@ struct Strip {
 
   /* Takes in the tile at a stage, whose first key is `first`. */
   __device__ __forceinline__ void attend(const DecodeGeneralParams &a, uint32_t stage, uint32_t first) {
-    multiply_qk(stage);
-    float scale_log2 = a.attention.scale_log2;
-    if (a.softcap != 0.0f) cap(scale_log2, a.softcap), scale_log2 = 1.0f;
+    float scale_log2[2] = {a.attention.scale_log2, a.attention.scale_log2};
+    if constexpr (N::kIs) {
+      multiply_narrow_qk(stage);
+      scale_log2[0] = score_scale[0], scale_log2[1] = score_scale[1];
+    } else {
+      multiply_qk(stage);
+    }
+    if (a.softcap != 0.0f) cap(scale_log2, a.softcap), scale_log2[0] = scale_log2[1] = 1.0f;
     if (first < all.first || first + kShape.keys > all.end) mask(first);
     online_softmax(scale_log2);
-    multiply_pv(stage + kShape.keys * kRowBytes);
+    if constexpr (N::kIs)
+      multiply_narrow_pv(stage + kShape.keys * kRowBytes);
+    else
+      multiply_pv(stage + kShape.keys * kRowBytes);
   }
 
   /* Leaves the first `rows` rows' sums at `to`, in the order of put_column, and their references and sums of weights
@@ -422,14 +506,81 @@ struct Strip {
       if (row >= rows) continue;
       if (t == 0) store_floats(stats + row * 16, max[i], total, 0.0f, 0.0f);
 #pragma unroll
-      for (uint32_t j = 0; j < kSteps; ++j)
-        store_floats(to + row * sum_pitch_bytes(kShape.D) + j * 64 + t * 16, o[2 * j][2 * i], o[2 * j][2 * i + 1],
-                     o[2 * j + 1][2 * i], o[2 * j + 1][2 * i + 1]);
+      for (uint32_t j = 0; j < kSteps; ++j) {
+        const float *const x = o[2 * j] + 2 * i, *const y = o[2 * j + 1] + 2 * i;
+        const uint32_t at = to + row * sum_pitch_bytes(kShape.D) + j * 64 + t * 16;
+        if constexpr (N::kIs)
+          store_floats(at, x[0], y[0], x[1], y[1]);
+        else
+          store_floats(at, x[0], x[1], y[0], y[1]);
+      }
     }
   }
 
  private:
-  static constexpr float kGrowth = 2.0f; /* weights stay below 4 */
+  static constexpr float kGrowth = 2.0f; /* weights stay below 4, times 2^kLift */
+
+  /* ---- Q ---- */
+
+  /* Row g or g + 8. */
+  static __device__ __forceinline__ void load_q(uint32_t (&to)[kSteps][4], uint32_t i, const T *from, bool valid) {
+    const uint32_t *const words = reinterpret_cast<const uint32_t *>(from + threadIdx.x % 4 * 2);
+#pragma unroll
+    for (uint32_t k = 0; k < kSteps; ++k) {
+      to[k][i] = valid ? __ldg(words + 8 * k) : 0;
+      to[k][2 + i] = valid ? __ldg(words + 8 * k + 4) : 0;
+    }
+  }
+
+  /* The same for K of e4m3, of whose columns a lane has 4t to 4t + 3 of each sixteen; returns what products with the
+   * row are to be multiplied by. */
+  static __device__ __forceinline__ float load_narrow_q(uint32_t (&to)[kSteps][4], uint32_t i, const T *from,
+                                                        bool valid) {
+    const uint2 *const words = reinterpret_cast<const uint2 *>(from + threadIdx.x % 4 * 4);
+    float largest = 0.0f;
+#pragma unroll
+    for (uint32_t k = 0; k < kSteps; ++k) {
+      const uint2 four = valid ? __ldg(words + 4 * k) : make_uint2(0, 0);
+      to[k][i] = four.x, to[k][2 + i] = four.y;
+      if constexpr (std::is_same_v<T, __half>) continue;
+      const float2 x = floats_of_bf16(four.x), y = floats_of_bf16(four.y);
+      largest = fmaxf(largest, fmaxf(fmaxf(fabsf(x.x), fabsf(x.y)), fmaxf(fabsf(y.x), fabsf(y.y))));
+    }
+    if constexpr (std::is_same_v<T, __half>) return 1.0f;
+    const float2 factor = factor_to_f16(quad_max(largest));
+#pragma unroll
+    for (uint32_t k = 0; k < kSteps; ++k)
+#pragma unroll
+      for (uint32_t half = 0; half < 4; half += 2) {
+        const float2 x = floats_of_bf16(to[k][half + i]);
+        to[k][half + i] = pack<__half>(x.x * factor.x, x.y * factor.x);
+      }
+    return factor.y;
+  }
+
+  /* Into registers; or by one group into shared memory, where Q of the item before is not read any more. */
+  __device__ __forceinline__ void keep_q(const uint32_t (&operands)[kSteps][4], bool stores) {
+    if constexpr (kQInRegisters) {
+      memcpy(q, operands, sizeof q);
+    } else {
+#pragma unroll
+      for (uint32_t k = 0; k < kSteps; ++k)
+        if (stores)
+          ptx::store_shared(lane_q + k * 512,
+                            make_uint4(operands[k][0], operands[k][1], operands[k][2], operands[k][3]));
+      __syncthreads(); /* orders Q before the reads */
+    }
+  }
+  __device__ __forceinline__ void read_q(uint32_t (&to)[4], uint32_t step) const {
+    if constexpr (kQInRegisters) {
+      memcpy(to, q[step], sizeof to);
+    } else {
+      const uint4 x = ptx::load_shared(lane_q + step * 512);
+      to[0] = x.x, to[1] = x.y, to[2] = x.z, to[3] = x.w;
+    }
+  }
+
+  /* ---- products ---- */
 
   __device__ __forceinline__ void multiply_qk(uint32_t k) {
 #pragma unroll
@@ -438,10 +589,11 @@ struct Strip {
       for (uint32_t c = 0; c < 4; ++c) s[j][c] = s[j + 1][c] = 0.0f;
 #pragma unroll
       for (uint32_t i = 0; i < kSteps; ++i) {
-        uint32_t m[4];
+        uint32_t m[4], row[4];
+        read_q(row, i);
         ptx::ldmatrix_x4(m, k + lane_k + j * 8 * kRowBytes + i / 4 * 128 + (flip_k ^ i % 4 * 32));
-        ptx::mma_16x8x16<T>(s[j], q[i], m[0], m[1]);
-        ptx::mma_16x8x16<T>(s[j + 1], q[i], m[2], m[3]);
+        ptx::mma_16x8x16<T>(s[j], row, m[0], m[1]);
+        ptx::mma_16x8x16<T>(s[j + 1], row, m[2], m[3]);
       }
     }
   }
@@ -449,8 +601,8 @@ struct Strip {
   __device__ __forceinline__ void multiply_pv(uint32_t v) {
 #pragma unroll
     for (uint32_t j = 0; j < kEights; j += 2) {
-      const uint32_t p[4] = {pack<T>(s[j][0], s[j][1]), pack<T>(s[j][2], s[j][3]), pack<T>(s[j + 1][0], s[j + 1][1]),
-                             pack<T>(s[j + 1][2], s[j + 1][3])};
+      uint32_t p[4];
+      weights(p, j);
 #pragma unroll
       for (uint32_t i = 0; i < kSteps; ++i) {
         uint32_t m[4];
@@ -461,15 +613,74 @@ struct Strip {
     }
   }
 
+  /* The weights of 16 keys as an operand. */
+  __device__ __forceinline__ void weights(uint32_t (&p)[4], uint32_t j) const {
+    using Operand = typename N::Operand;
+    p[0] = pack<Operand>(s[j][0], s[j][1]), p[1] = pack<Operand>(s[j][2], s[j][3]);
+    p[2] = pack<Operand>(s[j + 1][0], s[j + 1][1]), p[3] = pack<Operand>(s[j + 1][2], s[j + 1][3]);
+  }
+
+  /* A matrix of ldmatrix has 16 columns of a key in a row, and a lane receives four: the operand of 16 columns. */
+  __device__ __forceinline__ void multiply_narrow_qk(uint32_t k) {
+#pragma unroll
+    for (uint32_t j = 0; j < kEights; j += 2) {
+#pragma unroll
+      for (uint32_t c = 0; c < 4; ++c) s[j][c] = s[j + 1][c] = 0.0f;
+#pragma unroll
+      for (uint32_t i = 0; i < kSteps; i += 4) {
+        const uint32_t at = k + lane_k + j * 8 * kRowBytes + i / 8 * 128 + (flip_k ^ i % 8 / 4 * 64);
+        uint32_t m[2][4];
+        ptx::ldmatrix_x4(m[0], at);
+        ptx::ldmatrix_x4(m[1], at + 8 * kRowBytes);
+#pragma unroll
+        for (uint32_t c = 0; c < 4; ++c) {
+          uint32_t row[4];
+          read_q(row, i + c);
+#pragma unroll
+          for (uint32_t n = 0; n < 2; ++n) {
+            uint32_t x[2];
+            ptx::f16_of_e4m3(x, m[n][c]);
+            ptx::mma_16x8x16<__half>(s[j + n], row, x[0], x[1]);
+          }
+        }
+      }
+    }
+  }
+
+  /* Transposed by pairs of bytes, a lane receives columns 2g and 2g + 1 of keys 2t and 2t + 1: first columns of both
+   * keys, then second ones are operands of two products, of the even and of the odd columns. */
+  __device__ __forceinline__ void multiply_narrow_pv(uint32_t v) {
+#pragma unroll
+    for (uint32_t j = 0; j < kEights; j += 2) {
+      uint32_t p[4];
+      weights(p, j);
+#pragma unroll
+      for (uint32_t i = 0; i < kSteps; i += 2) {
+        uint32_t m[4];
+        ptx::ldmatrix_x4_trans(m, v + lane_v + j * 8 * kRowBytes + i / 8 * 128 + (flip_v ^ i % 8 / 2 * 32));
+#pragma unroll
+        for (uint32_t n = 0; n < 2; ++n) {
+          uint32_t low[2], high[2]; /* of keys 0 to 7 and 8 to 15: the even columns, the odd ones */
+          ptx::f16_of_e4m3(low, __byte_perm(m[2 * n], 0, 0x3120));
+          ptx::f16_of_e4m3(high, __byte_perm(m[2 * n + 1], 0, 0x3120));
+          ptx::mma_16x8x16<__half>(o[2 * (i + n)], p, low[0], high[0]);
+          ptx::mma_16x8x16<__half>(o[2 * (i + n) + 1], p, low[1], high[1]);
+        }
+      }
+    }
+  }
+
+  /* ---- softmax ---- */
+
   /* Scores to capped ones, as exponents: softcap tanh(s / softcap) log2(e). Small scores use a
    * polynomial, since the other formula has the absolute error of a result near 1. */
-  __device__ __forceinline__ void cap(float scale_log2, float softcap) {
-    const float inner = scale_log2 / (softcap * 1.44269504088896f), outer = softcap * 1.44269504088896f;
+  __device__ __forceinline__ void cap(const float (&scale_log2)[2], float softcap) {
+    const float outer = softcap * 1.44269504088896f, inner[2] = {scale_log2[0] / outer, scale_log2[1] / outer};
 #pragma unroll
     for (uint32_t j = 0; j < kEights; ++j)
 #pragma unroll
       for (uint32_t c = 0; c < 4; ++c) {
-        const float x = s[j][c] * inner;
+        const float x = s[j][c] * inner[c / 2];
         s[j][c] = outer * (fabsf(x) <= 0.5f ? tanh_small(x) : tanh_any(x));
       }
   }
@@ -487,23 +698,23 @@ struct Strip {
   }
 
   /* Scores to weights. A row without a visible key so far keeps max = -inf and gets weights 2^-inf = 0. */
-  __device__ __forceinline__ void online_softmax(float scale_log2) {
+  __device__ __forceinline__ void online_softmax(const float (&scale_log2)[2]) {
     raise_max(scale_log2);
 #pragma unroll
     for (uint32_t i = 0; i < 2; ++i) {
-      const float base = exponent_of(max[i]);
+      const float base = exponent_of(max[i]) - N::kLift;
 #pragma unroll
       for (uint32_t j = 0; j < kEights; ++j)
 #pragma unroll
         for (uint32_t c = 2 * i; c < 2 * i + 2; ++c) {
-          s[j][c] = ptx::ex2(fmaf(s[j][c], scale_log2, -base));
+          s[j][c] = ptx::ex2(fmaf(s[j][c], scale_log2[i], -base));
           sum[i] += s[j][c];
         }
     }
   }
 
   /* The reference is raised only when an exponent exceeds it by more than kGrowth; most tiles need only a vote. */
-  __device__ __forceinline__ void raise_max(float scale_log2) {
+  __device__ __forceinline__ void raise_max(const float (&scale_log2)[2]) {
     float largest[2];
     bool grew = false;
 #pragma unroll
@@ -512,12 +723,12 @@ struct Strip {
 #pragma unroll
       for (uint32_t j = 1; j < kEights; ++j) x = fmaxf(x, fmaxf(s[j][2 * i], s[j][2 * i + 1]));
       largest[i] = x;
-      grew |= fmaf(x, scale_log2, -max[i]) > kGrowth; /* NaN, two -inf: no */
+      grew |= fmaf(x, scale_log2[i], -max[i]) > kGrowth; /* NaN, two -inf: no */
     }
     if (!__any_sync(kFullWarp, grew)) return;
 #pragma unroll
     for (uint32_t i = 0; i < 2; ++i) {
-      const float x = fmaxf(max[i], quad_max(largest[i]) * scale_log2), factor = ptx::ex2(max[i] - exponent_of(x));
+      const float x = fmaxf(max[i], quad_max(largest[i]) * scale_log2[i]), factor = ptx::ex2(max[i] - exponent_of(x));
       max[i] = x, sum[i] *= factor;
 #pragma unroll
       for (uint32_t j = 0; j < kShape.D / 8; ++j) o[j][2 * i] *= factor, o[j][2 * i + 1] *= factor;
@@ -527,7 +738,8 @@ struct Strip {
 
 /* ---- sums ------------------------------------------------------------------------------------------------------ */
 
-/* Of one row and four columns (put_column): the weighted sum, the sum of weights 2^(exponent - max), and that max. */
+/* Of one row and four columns (put_column): the weighted sum, the sum of weights 2^(exponent - max), and that max.
+ * Both sums are times 2^kLift. */
 struct Sum {
   float max = minus_infinity(), sum = 0.0f;
   float4 out = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
@@ -547,30 +759,40 @@ struct Sum {
   }
 };
 
-/* Four floats that a lane puts are of two pairs of columns, eight apart: the first of the first pair. */
-__device__ __forceinline__ uint32_t put_column(uint32_t four) { return four / 4 * 16 + four % 4 * 2; }
+/* Four floats that a lane puts are of neighbouring columns where V is e4m3; else of two pairs of columns, eight
+ * apart. The first column. */
+template <Shape kShape>
+__device__ __forceinline__ uint32_t put_column(uint32_t four) {
+  return kShape.kv_bytes == 1 ? four * 4 : four / 4 * 16 + four % 4 * 2;
+}
 
 /* Normalises and writes four columns of a row of the item. A row that sees no key has a sum of 0 and becomes zeros.
  */
 template <typename T, Shape kShape>
 __device__ __forceinline__ void store_row(const DecodeGeneralParams &a, const Walk<kShape> &walk, uint32_t item_row,
                                           uint32_t four, Sum x) {
+  using N = Narrow<T, kShape>;
   const Sequence &sequence = walk.work.sequence;
   const uint32_t row = walk.row_block * kWarpRows * kShape.row_warps + item_row, token = a.by_group.quotient(row);
   const uint32_t head = walk.head * a.group + row - token * a.group;
   if (a.sink != nullptr) {
     const float sink = __ldg(a.sink + head) * 1.44269504088896f;
     x.raise(sink);
-    x.sum += ptx::ex2(sink - x.max);
+    x.sum += ptx::ex2(sink - x.max + N::kLift);
   }
-  const float factor = x.sum > 0.0f ? 1.0f / x.sum : 0.0f;
+  float factor = x.sum > 0.0f ? 1.0f / x.sum : 0.0f;
+  if constexpr (N::kIs) factor *= N::scale(a, a.v_scale, walk.b, walk.head);
   T *const to = static_cast<T *>(a.attention.o) +
-                attn_view_token(&a.at.o, sequence.batch, head, sequence.q_first + token) + put_column(four);
-  reinterpret_cast<uint32_t *>(to)[0] = pack<T>(x.out.x * factor, x.out.y * factor);
-  reinterpret_cast<uint32_t *>(to)[4] = pack<T>(x.out.z * factor, x.out.w * factor);
+                attn_view_token(&a.at.o, sequence.batch, head, sequence.q_first + token) + put_column<kShape>(four);
+  const uint32_t first = pack<T>(x.out.x * factor, x.out.y * factor);
+  const uint32_t second = pack<T>(x.out.z * factor, x.out.w * factor);
+  if constexpr (N::kIs)
+    *reinterpret_cast<uint2 *>(to) = make_uint2(first, second);
+  else
+    reinterpret_cast<uint32_t *>(to)[0] = first, reinterpret_cast<uint32_t *>(to)[4] = second;
   if (four == 0 && a.attention.lse != nullptr)
     a.attention.lse[attn_view_token(&a.at.lse, sequence.batch, head, sequence.q_first + token)] =
-        log_sum_exp(x.max, x.sum);
+        log_sum_exp(x.max, N::kIs ? x.sum * (1.0f / (1u << (uint32_t)N::kLift)) : x.sum);
 }
 
 /* What a block does at the end of an item. */
@@ -706,15 +928,15 @@ __device__ __forceinline__ void attend(const DecodeGeneralParams &a, uint32_t sm
   constexpr uint32_t kStageBytes = stage_bytes(kShape);
   const Role role = Role::make<kShape>();
   const Stretch stretch = stretch_of<kShape>(a);
-  const uint32_t ring = smem + role.group * a.stages * kStageBytes;
+  const uint32_t rings = smem + q_bytes(kShape), ring = rings + role.group * a.stages * kStageBytes;
   Fetcher<kShape> fetcher(a, stretch, role, ring);
   for (uint32_t i = 1; i < a.stages; ++i) fetcher.step();
   Walk<kShape> walk(a, stretch);
-  const Merger<T, kShape> merger = {a, walk, role, smem + role.groups * a.stages * kStageBytes};
-  Strip<T, kShape> strip;
+  const Merger<T, kShape> merger = {a, walk, role, rings + role.groups * a.stages * kStageBytes};
+  Strip<T, kShape> strip(smem, role);
   uint32_t slot = 0;
   for (; walk.is_open; walk.next()) {
-    strip.begin(a, walk, role.row_warp);
+    strip.begin(a, walk, role);
     for (uint32_t tile = walk.from + role.group; tile < walk.to; tile += role.groups) {
       wait_for_copies(a.stages - 2);
       /* The group's copies of the tile are then there for all its warps, and the stage before it has been read. */

@@ -237,6 +237,15 @@ __device__ __forceinline__ uint32_t pack_e4m3(float a, float b, float c, float d
   return packed;
 }
 
+/* Four numbers of e4m3 as f16, exactly: those of the two lower bytes, the first in the lower half, and of the two
+ * upper ones. Compute capability 8.9 and up. */
+__device__ __forceinline__ void f16_of_e4m3(uint32_t (&to)[2], uint32_t four) {
+  asm("{\n.reg .b16 low, high;\nmov.b32 {low, high}, %2;\ncvt.rn.f16x2.e4m3x2 %0, low;\n"
+      "cvt.rn.f16x2.e4m3x2 %1, high;\n}"
+      : "=r"(to[0]), "=r"(to[1])
+      : "r"(four));
+}
+
 /* c[16][8] += a[16][16] b[16][8] with fp32 accumulation. With g = lane / 4 and t = lane % 4:
  *   c[0], c[1]: row g, columns 2t, 2t + 1          c[2], c[3]: row g + 8
  *   a[0]: row g, columns 2t, 2t + 1; a[1]: row g + 8; a[2]: row g, columns 2t + 8, 2t + 9; a[3]: row g + 8

@@ -1,4 +1,5 @@
-/* decode_general: decoding as it is served: K and V in pages, sequences of unlike lengths, several queries at a time.
+/* decode_general: decoding as it is served: K and V in pages and of e4m3, sequences of unlike lengths, several
+ * queries at a time.
  *
  * Idea: as decode, the rows of the product are all queries of a KV head, so that K and V are read once for all of
  *   them. What differs is who reads what (kernels/tiles/decode_general_tile.cuh):
@@ -31,18 +32,31 @@
  * matrices, 16 copies and 8 exponentials: some 370 instructions, 93 clocks of each of 4 schedulers. In flight: 8
  * warps * 1 of 2 stages * 8 KB = 64 KB; the latency of 1 us times the rate needs 36 KB at least. Registers of 255, by
  * the compiler for 16 rows: Q D / 4, O D / 2, scores and weights 12, two walks along the items and addresses the
- * rest: D = 128: 244; D = 64: 198. Shared memory, KB, at 4 rows: 8 * 2 * 8 + 8 * 4 * 0.58 = 147; at 16 rows: 8 * 2 *
- * 8 + 74 = 202. */
+ * rest: D = 128: 242; D = 64: 198. Shared memory, KB, at 4 rows: 8 * 2 * 8 + 8 * 4 * 0.58 = 147; at 16 rows: 8 * 2 *
+ * 8 + 74 = 202.
+ *
+ * Budget with K and V of e4m3: a key has half the bytes, so a tile has twice the keys in as many copies. Memory takes
+ *   400 clocks for 32 keys of D = 128, the instructions of a warp's tile 110 of them (decode_general_tile.cuh). 8
+ *   warps have 3200 clocks for a tile each, of which products one after the other take about 1500. More rows cost
+ *   more: each warp of a group converts all keys of the tile, so that 64 rows take 440 clocks, more than memory.
+ *   Registers: D = 128: 247; D = 64: 183. Weights have 13 bits more than the range of f16 asks for, so P is rounded
+ *   to 11 bits whatever the type of Q.
+ *
+ * Budget of D = 256: the sums take 128 registers, so Q lies in shared memory, 8 KB for 16 rows, and is read for each
+ *   tile: 16 loads beside 64 products. 255 registers for K and V of 16 bits, 237 to 250 for e4m3. 4 warps with stages
+ *   of 16 KB each, or 8 with 8 KB where rows are few. */
 #include "kernels/tiles/decode_general_tile.cuh"
 
 namespace attn {
 
 using decode_general::Shape;
 
-/* The kernels that are compiled; the first one of the problem's D whose group has the item's rows is taken, or the
- * last. */
+/* The kernels that are compiled; the first one of the problem's D and type of K and V whose group has the item's rows
+ * is taken, or the last. */
 constexpr Shape kDecodeGeneral[] = {
-    {64, 1, 32}, {64, 2, 32}, {64, 4, 64}, {128, 1, 16}, {128, 2, 32}, {128, 4, 32},
+    {64, 1, 32, 2},  {64, 2, 32, 2},  {64, 4, 64, 2},  {128, 1, 16, 2}, {128, 2, 32, 2}, {128, 4, 32, 2},
+    {256, 1, 16, 2}, {256, 4, 32, 2}, {64, 1, 32, 1},  {64, 2, 64, 1},  {64, 4, 64, 1},  {128, 1, 32, 1},
+    {128, 2, 32, 1}, {128, 4, 32, 1}, {256, 1, 16, 1}, {256, 4, 32, 1},
 };
 
 #ifdef __CUDACC__
@@ -51,7 +65,8 @@ template <typename C>
 __global__ void __launch_bounds__(decode_general::kWarpsMax *kWarp, 1)
     decode_general_kernel(const __grid_constant__ DecodeGeneralParams a) {
   extern __shared__ __align__(128) unsigned char smem_base[];
-  decode_general::attend<typename C::T, C::kShape>(a, ptx::shared_address(smem_base));
+  if constexpr (C::kShape.kv_bytes == 2 || decode_general::kHasE4m3)
+    decode_general::attend<typename C::T, C::kShape>(a, ptx::shared_address(smem_base));
 }
 
 static const void *decode_general_handle(const Shape &shape, enum attn_dtype dtype) {
@@ -78,7 +93,8 @@ static const attn_tunable decode_general_tunables[] = {
          "warps of a block: 1, 2, 4 or 8, and as many as share a stage at least; 0 = the most that have 2 stages"},
     {.name = "stages",
      .max = (int32_t)decode_general::kStagesMax,
-     .help = "tiles of keys in the ring of a group of warps, 2 at least; 0 = 2"},
+     .help = "tiles of keys in the ring of a group of warps, 2 at least; 0 = 2, or more where K and V are e4m3 or D "
+             "is 256"},
     {.name = "blocks", .min = 1, .max = 4, .default_value = 1, .help = "blocks of an SM"},
     {.name = "item_cost",
      .min = 1,
@@ -98,18 +114,35 @@ struct DecodeGeneralCut {
 
 static uint32_t decode_general_least(uint64_t x, uint64_t y) { return (uint32_t)(x < y ? x : y); }
 
-static uint32_t decode_general_stages(const DecodeGeneralCut &cut, uint32_t warps, const attn_tuning &tuning,
-                                      const device_info &device) {
+static bool decode_general_fits(const DecodeGeneralCut &cut, uint32_t warps, uint32_t stages,
+                                const attn_tuning &tuning, const device_info &device) {
   const uint32_t share =
       device.smem_per_sm_bytes / (uint32_t)tuning.value[GENERAL_BLOCKS] - device.smem_reserved_bytes;
   const uint32_t room = decode_general_least(share, device.smem_per_block_bytes) - decode_general::kStaticBytes;
-  const uint32_t asked = (uint32_t)tuning.value[GENERAL_STAGES];
-  const uint32_t stages = asked != 0 ? asked : 2;
-  return decode_general::smem_bytes(*cut.shape, warps, cut.warp_rows, stages) <= room ? stages : 0;
+  return decode_general::smem_bytes(*cut.shape, warps, cut.warp_rows, stages) <= room;
 }
 
-/* The most warps that have 2 stages each, and no more stages. On an H200 a third one gains 1 % at pages of 64 and
- * loses 3 % at pages of 16; fewer warps with more stages lose 2 to 9 %. */
+/* Stages of e4m3, or of the few warps of D = 256, until 48 KB are in flight. */
+static uint32_t decode_general_more_stages(const DecodeGeneralCut &cut, uint32_t warps, const attn_tuning &tuning,
+                                           const device_info &device) {
+  const uint32_t ring = warps / cut.shape->row_warps * decode_general::stage_bytes(*cut.shape);
+  uint32_t stages = 2;
+  if (cut.shape->kv_bytes == 2 && cut.shape->D < 256) return stages;
+  while (stages < decode_general::kStagesMax && (stages - 1) * ring < decode_general::kInFlightBytes &&
+         decode_general_fits(cut, warps, stages + 1, tuning, device))
+    ++stages;
+  return stages;
+}
+
+static uint32_t decode_general_stages(const DecodeGeneralCut &cut, uint32_t warps, const attn_tuning &tuning,
+                                      const device_info &device) {
+  const uint32_t asked = (uint32_t)tuning.value[GENERAL_STAGES];
+  if (!decode_general_fits(cut, warps, asked != 0 ? asked : 2, tuning, device)) return 0;
+  return asked != 0 ? asked : decode_general_more_stages(cut, warps, tuning, device);
+}
+
+/* The most warps that have 2 stages each, and no more stages. On an H200, with K and V of 16 bits, a third one gains
+ * 1 % at pages of 64 and loses 3 % at pages of 16; fewer warps with more stages lose 2 to 9 %. */
 static void decode_general_cut_block(const attn_tuning &tuning, const device_info &device, DecodeGeneralCut *cut) {
   const uint32_t asked = (uint32_t)tuning.value[GENERAL_WARPS];
   const uint32_t least = asked < cut->shape->row_warps ? cut->shape->row_warps : asked;
@@ -124,7 +157,8 @@ static DecodeGeneralCut decode_general_cut(const attn_problem &p, const attn_tun
   DecodeGeneralCut cut = {};
   const uint64_t rows = (uint64_t)p.Hq / p.Hkv * p.Sq;
   for (const Shape &shape : kDecodeGeneral)
-    if (shape.D == p.D && (cut.shape == nullptr || rows > decode_general::kWarpRows * cut.shape->row_warps))
+    if (shape.D == p.D && shape.kv_bytes == attn_dtype_bytes(attn_kv_dtype(&p)) &&
+        (cut.shape == nullptr || rows > decode_general::kWarpRows * cut.shape->row_warps))
       cut.shape = &shape;
   if (cut.shape == nullptr) return cut;
   cut.rows = decode_general_least(rows, decode_general::kWarpRows * cut.shape->row_warps);
@@ -139,11 +173,21 @@ static DecodeGeneralCut decode_general_cut(const attn_problem &p, const attn_tun
   return cut;
 }
 
+/* Elements of K in 16 bytes. */
+static uint32_t decode_general_unit(const attn_problem &p) {
+  return decode_general::kChunkBytes / attn_dtype_bytes(attn_kv_dtype(&p));
+}
+
 static const char *decode_general_supports(const attn_problem *p, const attn_tuning *tuning,
                                            const device_info *device) {
   const int32_t warps = tuning->value[GENERAL_WARPS];
   if (warps != 0 && warps != 1 && warps != 2 && warps != 4 && warps != 8) return "warps must be 0, 1, 2, 4 or 8";
   if (tuning->value[GENERAL_STAGES] == 1) return "stages must be 0 or at least 2";
+  const bool is_narrow = attn_kv_dtype(p) == ATTN_E4M3;
+  if (is_narrow && device->cc_major * 10 + device->cc_minor < 89)
+    return "kv_dtype must be left out: GPUs convert e4m3 from compute capability 8.9 on";
+  if (is_narrow && p->scales == ATTN_SCALES_BLOCK)
+    return "scales must be head or tensor: it multiplies the scores and the sums of a KV head by one scale each";
   const DecodeGeneralCut cut = decode_general_cut(*p, *tuning, *device);
   if (cut.stages == 0)
     return "the shared memory of a block is too small for two stages, or those asked for, of these warps";
@@ -153,7 +197,8 @@ static const char *decode_general_supports(const attn_problem *p, const attn_tun
   if (cut.heads * ((uint64_t)tuning->value[GENERAL_COST] + cut.tiles) > INT32_MAX)
     return "B * Hkv * Skv must be below 2^31 tiles of keys";
   const attn_view k = attn_view_of(p, ATTN_K);
-  if (attn_is_paged(p) ? k.batch * k.batch_stride / 8 > UINT32_MAX : k.tokens * k.token_stride / 8 > UINT32_MAX)
+  const uint64_t elements = attn_is_paged(p) ? k.batch * k.batch_stride : k.tokens * k.token_stride;
+  if (elements / decode_general_unit(*p) > UINT32_MAX)
     return "K must be at most 64 GB: the places of its rows are 32-bit numbers of 16 bytes";
   return check_device(*device, cut.smem_bytes);
 }
@@ -191,7 +236,10 @@ static struct status decode_general_bind(const attn_problem *p, const attn_plan 
   a.softcap = p->softcap, a.sink = buffers->sink;
   a.page = p->page, a.group = p->Hq / p->Hkv;
   a.by_page = divider(a.page > 0 ? a.page : 1), a.by_group = divider(a.group);
-  a.page_units = (uint32_t)(a.at.k.batch_stride / 8), a.key_units = (uint32_t)(a.at.k.token_stride / 8);
+  a.k_scale = buffers->k_scale, a.v_scale = buffers->v_scale;
+  a.scale_heads = p->scales == ATTN_SCALES_TENSOR ? 0 : p->Hkv;
+  const uint32_t unit = decode_general_unit(*p);
+  a.page_units = (uint32_t)(a.at.k.batch_stride / unit), a.key_units = (uint32_t)(a.at.k.token_stride / unit);
   if (a.page == 0) a.page_units = 0;
   a.rows = decode_general_least(rows, plan->tile_q),
   a.warp_rows = decode_general_least(rows, decode_general::kWarpRows);
@@ -208,15 +256,15 @@ static struct status decode_general_bind(const attn_problem *p, const attn_plan 
 extern "C" const struct attn_variant attn_variant_decode_general = {
     .name = "decode_general",
     .summary =
-        "decoding as it is served: pages, unlike lengths, several queries; equal shares of all keys for all SMs",
-    .limits = "Dv is D, V is not in K; compute capability >= 8.0",
+        "decoding as it is served: pages, caches of e4m3, unlike lengths; equal shares of all keys for all SMs",
+    .limits = "Dv is D, V is not in K; compute capability >= 8.0; e4m3 for K and V >= 8.9, without scales of blocks",
     .runs_on = DEVICE_CUDA,
     .math = ATTN_MATH_TENSOR,
     .takes = ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK | ATTN_TAKES_LAYOUT |
-             ATTN_TAKES_BATCH | ATTN_TAKES_PAGE,
+             ATTN_TAKES_BATCH | ATTN_TAKES_PAGE | ATTN_TAKES_SCALES | ATTN_TAKES_KV_DTYPE,
     .dtypes = ATTN_DTYPES_16_BITS,
     .dtypes_why = "mma.m16n8k16 has no fp32 inputs",
-    .dims = {.one_of = {64, 128}},
+    .dims = {.one_of = {64, 128, 256}},
     .tunables = attn::decode_general_tunables,
     .supports = attn::decode_general_supports,
     .plan = attn::decode_general_plan,

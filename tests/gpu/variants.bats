@@ -85,7 +85,7 @@ decode_general,decode_general:warps=2,blocks=2,split_kv,split_kv_atomic,one_quer
 @test "decoding as it is served is right on small cases, that of latent attention too" {
   local example sweep
   example=$(dirname "$ATTNBENCH")/example.so
-  for sweep in "paged scalar,decode_general,example_warp" "serving scalar,decode_general,example_warp" "mla_decode example_warp"; do
+  for sweep in "paged scalar,decode_general,example_warp" "serving scalar,decode_general,example_warp" "kv8 scalar,decode_general" "mla_decode example_warp"; do
     attn --sweep "${sweep% *}" --filter 'Skv<=300' --load "$example" --variants "${sweep#* }" --device cuda --check-only --json "$TMP/r.json"
     expect_status 0
     expect_json "$TMP/r.json" '{r["status"] for r in d["results"]} == {"ok"} and len(d["results"]) >= 6'
@@ -129,6 +129,14 @@ decode_general,decode_general:warps=2,blocks=2,split_kv,split_kv_atomic,one_quer
 decode_general:warps=8,stages=2,decode_general:warps=1,stages=8,blocks=3,decode_general:warps=4,item_cost=20,decode_general:blocks=4"
   expect_json "$TMP/r.json" '{r["status"] for r in d["results"]} <= {"ok", "skipped"} and d["summary"]["ok"] >= 300'
   expect_json "$TMP/r.json" 'all(r["status"] == "ok" for r in d["results"] if r["variant"] == "decode_general")'
+}
+
+@test "decode_general matches the oracle with K and V of e4m3, and at D of 256" {
+  must 0 attn --sweep tests/data/sweeps/emulated_decode_e4m3.json --device cuda --check-only --json "$TMP/r.json" \
+    --variants "decode_general,decode_general:warps=4,stages=2,decode_general:blocks=2,item_cost=20"
+  expect_json "$TMP/r.json" '{r["status"] for r in d["results"]} <= {"ok", "skipped"} and d["summary"]["ok"] >= 60'
+  # What is skipped has no room for two blocks on an SM, or a GPU that converts no e4m3.
+  expect_json "$TMP/r.json" 'all("shared memory" in r["reason"] or "8.9" in r["reason"] for r in d["results"] if r["status"] == "skipped")'
 }
 
 @test "two runs of decode_general give the same error to the last bit" {

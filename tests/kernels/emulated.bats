@@ -119,9 +119,13 @@ emulate_part() {
   done
 }
 
+@test "decode_general is right for K and V of e4m3, and at D of 256" {
+  emulate_part 3 29 emulated_decode_general tests/data/sweeps/emulated_decode_e4m3.json
+}
+
 @test "decode_general is right for the small cases of paged and serving, and for random problems over all axes" {
   local seed=$RANDOM sweep
-  drawn 1 paged serving
+  drawn 1 paged serving kv8
   for sweep in "${DRAWN[@]}"; do
     emulate emulated_decode_general:blocks=2 --sweep "$sweep" --filter 'Skv<=300'
     [ "$OK" -ge 3 ] || fail "$OK cases of $sweep are right"
@@ -153,7 +157,7 @@ mutant_of() {
   mkdir -p "$folder/kernels/tiles" "$folder/kernels/variants"
   sed -E "$2" "$tile" >"$folder/$tile"
   ! cmp -s "$tile" "$folder/$tile" || fail "$1 changes nothing"
-  sed -E '/^    [{]+\.D = (128|192|256)/d; /^    .*kMeasured[}],$/d; s/, [{]128, [0-9]+, [0-9]+[}]//g' "$variant" >"$folder/$variant"
+  sed -E '/^    [{]+\.D = (128|192|256)/d; /^    .*kMeasured[}],$/d; s/[{](128|256), [0-9]+, [0-9]+, [12][}],? *//g' "$variant" >"$folder/$variant"
   g++ -std=c++20 -O1 -w -fPIC -D_GNU_SOURCE "-I$folder" -Itests/emulated -I. "-I$(dirname "$(make -s print-NVCC)")/../include" \
     -include tests/emulated/cuda.cuh -x c++ -c "$folder/$variant" -o "$folder/kernel.o"
   cp "$build"/kernels/variants/*.o "$build"/tests/emulated/*.o "$folder"
@@ -211,4 +215,10 @@ decode_mutant() { # NAME SED
   decode_mutant page_of_first 's/within = key - page [*] a.page/within = key % 16/'
   decode_mutant partial_of_other 's/partial_row\(first \+ which, which == 0, row\)/partial_row(first + which, false, row)/'
   decode_mutant tile_twice 's/to = tiles_before\(stretch.end\);/to = min(tiles_before(stretch.end) + 1, work.tiles);/'
+}
+
+@test "the emulated GPU finds a scale of another head, and keys of V in another order than the weights" {
+  local shape=B=2,H=8/2,S=1x130,D=64,page=16,kv_dtype=e4m3
+  mutant_of decode_general bf16 scale_of_other 's/a.scale_heads [+] head : 0/a.scale_heads : 0/' "$shape"
+  mutant_of decode_general bf16 keys_swapped 's/m.2 [*] n., 0, 0x3120/m[2 * n], 0, 0x1302/' "$shape"
 }

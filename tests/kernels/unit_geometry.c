@@ -633,6 +633,29 @@ TEST(decode_general_fills_the_sms_whatever_the_heads_are) {
   }
 }
 
+/* 48 KB in flight at least, where shared memory holds the sums beside them. */
+TEST(decode_general_has_stages_for_memory_with_e4m3_and_d_of_256) {
+  static const struct {
+    uint32_t D, Sq, kv_dtype, warps, stages, tile_kv, smem_bytes;
+  } rows[] = {
+      {128, 1, 1, 8, 2, 32, 150016},                                 /* the bytes of 16 keys of 16 bits */
+      {64, 1, 1, 8, 3, 32, 109056},                                  /* 4 KB a stage */
+      {128, 16, 1, 8, 4, 32, 141312}, {256, 1, 0, 4, 2, 16, 156928}, /* 16 KB a stage, and 8 KB of Q */
+      {256, 1, 1, 8, 2, 16, 174592},  {256, 4, 1, 4, 3, 16, 177152},
+  };
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    struct point p = point_of("decode_general", "h200", decoding(16, 32, 8, rows[i].Sq, 4096, rows[i].D));
+    p.shape.kv_dtype = rows[i].kv_dtype;
+    assert_null(refusal(&p));
+    const struct attn_plan plan = plan_of(&p);
+    assert_grid(&plan.pass[0], 132, 1, 1);
+    assert_int_equal(plan.pass[0].row_threads, 32 * rows[i].warps);
+    assert_int_equal(plan.stages, rows[i].stages);
+    assert_int_equal(plan.tile_kv, rows[i].tile_kv);
+    assert_int_equal(plan.pass[0].dynamic_smem_bytes, rows[i].smem_bytes);
+  }
+}
+
 TEST(decode_general_takes_pages_and_lengths_and_refuses_what_it_is_not_for) {
   struct point p = point_of("decode_general", "a100", decoding(4, 32, 8, 1, 4096, 128));
   p.shape.page = 16, p.shape.batch.drawn = 1;
@@ -640,7 +663,15 @@ TEST(decode_general_takes_pages_and_lengths_and_refuses_what_it_is_not_for) {
   p.shape.v_in_k = true;
   assert_non_null(strstr(refusal(&p), "V as a tensor of its own"));
   p = point_of("decode_general", "h200", decoding(1, 32, 8, 1, 4096, 96));
-  assert_non_null(strstr(refusal(&p), "D must be 64 or 128"));
+  assert_non_null(strstr(refusal(&p), "D must be 64, 128 or 256"));
+  p = point_of("decode_general", "h200", decoding(1, 32, 8, 1, 4096, 128));
+  p.shape.kv_dtype = 1;
+  assert_null(refusal(&p));
+  p.shape.scales = ATTN_SCALES_BLOCK;
+  assert_non_null(strstr(refusal(&p), "scales must be head or tensor"));
+  p = point_of("decode_general", "a100", decoding(1, 32, 8, 1, 4096, 128));
+  p.shape.kv_dtype = 1;
+  assert_non_null(strstr(refusal(&p), "kv_dtype must be left out"));
   p = point_of("decode_general", "h200", decoding(1, 32, 8, 1, 4096, 128));
   p.tuning.value[0] = 3;
   assert_non_null(strstr(refusal(&p), "warps must be"));

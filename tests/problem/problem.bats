@@ -304,7 +304,7 @@ JSON
 
 @test "the sweeps of decoding as it is served have cases that a CPU checks" {
   local sweep
-  for sweep in paged serving mla_decode; do
+  for sweep in paged serving kv8 mla_decode; do
     must 0 attn --sweep "shapes/$sweep.json" --filter 'Skv<=300' --device cpu --check-only --variants cpu_flash --json "$TMP/r.json"
     expect_json "$TMP/r.json" '{r["status"] for r in d["results"]} == {"ok"} and len(d["results"]) >= 3'
   done

@@ -6,7 +6,7 @@ load ../helper
 }
 
 # Shipped sweeps that have not been measured on results/h200's GPU yet. A sweep leaves this list with its journal.
-UNMEASURED="mla_decode paged serving"
+UNMEASURED="kv8 mla_decode paged serving"
 
 # json_of FILE: the JSON report of a journal or a report, under $TMP.
 json_of() {

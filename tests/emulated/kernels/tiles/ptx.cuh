@@ -74,6 +74,14 @@ inline uint32_t pack_e4m3(float a, float b, float c, float d) {
          (uint32_t)input_to_e4m3(d) << 24;
 }
 
+inline void f16_of_e4m3(uint32_t (&to)[2], uint32_t four) {
+  for (uint32_t i = 0; i < 2; ++i) {
+    const uint32_t first = four >> 16 * i & 0xff, second = four >> (16 * i + 8) & 0xff;
+    to[i] = input_to_f16(input_from_e4m3((uint8_t)first)) | (uint32_t)input_to_f16(input_from_e4m3((uint8_t)second))
+                                                                << 16;
+  }
+}
+
 namespace emulated_mma {
 struct Operands {
   const uint32_t *a;
