@@ -19,6 +19,14 @@ static double gain_of(const struct rules_row *row, double ratio, uint32_t pass) 
   return isfinite(row->now_us) && share > 0 ? fmin(gain, 1 / share) : gain;
 }
 
+/* Blocks that end early leave their place empty. */
+static void append_occupancy(const struct rules_row *row, uint32_t pass, char out[FINDING_TEXT_MAX]) {
+  const struct counter_values *v = rules_counted_pass(row, pass);
+  if (v == NULL || !isfinite(v->achieved_occupancy_ratio)) return;
+  rules_append(out, "; %.0f %% of an SM's threads were there on average, where %.0f %% fit (%s)",
+               100 * v->achieved_occupancy_ratio, 100 * row->metrics->pass[pass].occupancy_ratio, row->source);
+}
+
 static void put_measured(const struct rules_row *row, const struct balance *b, struct finding *f) {
   const uint64_t blocks = row->metrics->pass[f->pass].blocks;
   rules_put(f->measured, "%sthe longest of %s has %s, the mean is %.1f", rules_prefix_of(row, f->pass).text,
@@ -31,6 +39,7 @@ static void put_measured(const struct rules_row *row, const struct balance *b, s
     rules_append(f->measured, "; %s on %u SMs, one item each%s, take %.2fx the time of blocks of equal work",
                  rules_count(blocks, "block").text, row->device->sms,
                  b->order == BALANCE_GRID ? " in the order of the grid" : ", the longest first", b->ratio);
+  append_occupancy(row, f->pass, f->measured);
 }
 
 /* An order alone is enough where it brings the time below the limit. */

@@ -116,6 +116,18 @@ TEST(blocks_that_share_an_sm_lose_less) {
   assert_true(shared >= 1 && shared < 16 / 8.5);
 }
 
+/* The planted kernel: 4 q tiles of 256 rows by 132 heads, 4 blocks on each of 132 SMs. An SM has the same q tile four
+ * times, of 8, 16, 24 or 32 tiles of keys. */
+TEST(heads_as_many_as_sms_give_an_sm_the_same_q_tile_each_time) {
+  struct row_spec spec = grid_row(1, 132, 1024);
+  spec.grid[0] = 4, spec.resident_blocks = 4;
+  diagnose_row(spec, NULL, 0);
+  rows.record[0].plan.tile_q = 256, rows.record[0].plan.tile_kv = 32;
+  rows_derive(&rows, "h200", NULL);
+  assert_near(balance_of_row().ratio, 32 / 20.0, 1e-9);
+  assert_says(found(), "528 blocks on 132 SMs, one item each in the order of the grid, take 1.60x");
+}
+
 /* Where registers are not known, as many blocks may fit on an SM as shared memory allows, or one alone. */
 TEST(an_upper_bound_of_resident_blocks_claims_no_more_than_one_block_alone) {
   struct row_spec spec = grid_row(1, 33, 1024);
@@ -217,6 +229,21 @@ TEST(the_promise_is_the_time_with_equal_work) {
   assert_says(found(),
               "the longest of 128 items has 16 K/V tiles, the mean is 8.5; 128 blocks on 132 SMs, one item each in "
               "the order of the grid, take 1.88x the time of blocks of equal work");
+}
+
+/* A profiler sees the places that short blocks leave. */
+TEST(counted_occupancy_is_quoted) {
+  struct row_spec spec = grid_row(1, 8, 1024);
+  spec.hot_us = 102;
+  diagnose_row(spec, NULL, 0);
+  struct counter_record *counters = &rows.record[0].counters;
+  counter_record_start(counters);
+  snprintf(counters->source, sizeof counters->source, "ncu 2025.3.1");
+  snprintf(counters->cache, sizeof counters->cache, "hot");
+  counters->launches = counters->pass_count = 1, counters->done = true;
+  counters->pass[0].values.achieved_occupancy_ratio = 0.034;
+  rows_derive(&rows, "h200", NULL);
+  assert_says(found(), "3 % of an SM's threads were there on average, where 6 % fit (measured by ncu 2025.3.1, hot)");
 }
 
 /* What the row can gain ends at its roof. 8 heads of 1024 keys are 1.07 GFLOP, half of it causal. */

@@ -12,7 +12,7 @@ run_shape() {
 @test "planted defects are right over ragged and causal shapes" {
   must 0 attn_faulty --sweep tests/data/sweeps/tiny.json --device cuda --check-only --json "$TMP/r.json" \
     --variants "$(defects_table | awk '!seen[$2]++ {printf "%sgpu_defect_%s", sep, $2; sep = ","}')"
-  expect_json "$TMP/r.json" 'd["summary"]["ok"] == 24'
+  expect_json "$TMP/r.json" 'd["summary"]["ok"] == 26'
 }
 
 # found SQ VARIANT: what a failed row is judged by: its findings, times and how near each is to its roof.

@@ -69,6 +69,6 @@ plan_defects() {
   expect_json "$TMP/plan.json" '"528 blocks on 132 SMs, one item each in the order of the grid, take 1.60x"
     in d["results"][0]["findings"][0]["measured"]'
   # The same grid without a mask has nothing to share out.
-  must 0 attn_faulty plan --shape 1,132,1024,64 --gpu h200 --json "$TMP/plan.json" --variants gpu_defect_imbalanced
+  must 0 attn_faulty plan --shape B=1,H=132,S=1024,D=64 --gpu h200 --json "$TMP/plan.json" --variants gpu_defect_imbalanced
   expect_findings imbalanced
 }
