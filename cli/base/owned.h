@@ -26,9 +26,3 @@ struct status owned_array(void *pointer, size_t count, size_t size, const char *
 #define OWNED_ARRAY(type, name, count, what) \
   OWNED(owned_free) type *name = NULL;       \
   TRY(owned_array(&(name), (count), sizeof *(name), (what)))
-
-/* Declares such an array that the scope owns, in a function that returns a status: OWNED_ARRAY(double, us, count,
- * "times"). */
-#define OWNED_ARRAY(type, name, count, what) \
-  OWNED(owned_free) type *name = NULL;       \
-  TRY(owned_array(&(name), (count), sizeof *(name), (what)))

@@ -8,9 +8,7 @@
 #include "cli/base/output.h"
 #include "cli/base/owned.h"
 #include "cli/command/commands.h"
-#include "cli/command/sweep_source.h"
 #include "kernels/pattern.h"
-#include "kernels/variant.h"
 
 static void fill_row(const struct pattern *pattern, const struct attn_tensor *tensor, uint64_t row, void *out) {
   const struct pattern_line line = pattern_line_of(pattern, tensor->role, row);

@@ -5,19 +5,13 @@
 #include <string.h>
 
 #include "cli/base/clock.h"
-#include "cli/base/json.h"
 #include "cli/base/output.h"
-#include "cli/base/owned.h"
 #include "cli/base/signals.h"
 #include "cli/base/text.h"
 #include "cli/base/units.h"
-#include "cli/command/commands.h"
-#include "cli/command/outputs.h"
-#include "cli/command/progress.h"
 #include "cli/command/run.h"
 #include "cli/measure/channel.h"
 #include "cli/measure/halving.h"
-#include "cli/sweep/tunings.h"
 
 struct tune_case {
   const struct attn_case *attn_case;

@@ -1,13 +1,12 @@
 /* Finds change points by t-tests over seeded intervals. */
-#include "cli/gate/change.h"
+#include "cli/gate/history.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/base/owned.h"
-#include "cli/base/stats.h"
-#include "cli/gate/student.h"
+#include "cli/gate/judge.h"
 
 enum { NEIGHBOURS = 7, WINDOW = 2 * NEIGHBOURS + 1 };
 /* In standard deviations: how far a value may be from the median of its neighbours, so that three disturbed values in

@@ -7,7 +7,6 @@
 
 #include "cli/base/owned.h"
 #include "cli/base/text.h"
-#include "cli/record/process.h"
 
 /* ---- runs ---------------------------------------------------------------------------------------------------- */
 

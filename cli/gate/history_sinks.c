@@ -1,5 +1,5 @@
 /* Writes a history as text, JSON and CSV. */
-#include "cli/gate/history_sinks.h"
+#include "cli/gate/history.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,11 +1,9 @@
 /* The cells that a comparison wants to see measured again. */
-#include "cli/gate/suspects.h"
+#include "cli/gate/compare.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "cli/gate/confirm.h"
 
 static void add(struct suspects *suspects, const struct compare_row *row) {
   char *text = suspects->text[suspects->count];

@@ -6,10 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/measure/bind.h"
 #include "cli/measure/check.h"
 #include "cli/measure/measure.h"
-#include "cli/record/plan.h"
 
 /* Registered once; filters of tools name it. */
 static const char span_name[] = "profile";

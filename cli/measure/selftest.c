@@ -7,11 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/base/json.h"
-#include "cli/base/stats.h"
 #include "cli/base/text.h"
 #include "cli/base/units.h"
-#include "cli/base/version.h"
 
 /* ---- the worker's line --------------------------------------------------------------------------------------- */
 

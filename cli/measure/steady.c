@@ -1,12 +1,11 @@
 /* Launches a row back to back until its time has settled, and takes it then. */
-#include "cli/measure/steady.h"
+#include "cli/measure/measure.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/base/clock.h"
-#include "cli/measure/measure.h"
 #include "kernels/timing.h"
 
 static const double narrow_relative = 0.005; /* half of the interval */

@@ -3,9 +3,7 @@
 
 #include "cli/base/markup.h"
 #include "cli/base/owned.h"
-#include "cli/page/html.h"
 #include "cli/page/parts.h"
-#include "cli/report/fold.h"
 
 enum { LINKS_SHOWN_MAX = 8 };
 

@@ -7,10 +7,7 @@
 #include "cli/base/markup.h"
 #include "cli/base/text.h"
 #include "cli/base/units.h"
-#include "cli/page/html.h"
 #include "cli/page/parts.h"
-#include "cli/record/failures.h"
-#include "cli/report/fastest.h"
 
 enum { LINE_MAX_BYTES = 8192 };
 

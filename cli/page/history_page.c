@@ -1,14 +1,10 @@
 /* Writes the page of a history. */
-#include "cli/page/history_page.h"
 
 #include <math.h>
 
 #include "cli/base/markup.h"
 #include "cli/base/owned.h"
 #include "cli/base/units.h"
-#include "cli/gate/history_sinks.h"
-#include "cli/page/html.h"
-#include "cli/page/parts.h"
 #include "cli/page/plot.h"
 
 enum { CURVE_HEIGHT = 96, CURVE_LEFT = 4, CURVE_TOP = 8, CURVE_BOTTOM = 78, CURVE_POINTS_MAX = 400 };

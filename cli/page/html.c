@@ -1,11 +1,10 @@
 /* Escapes texts for HTML, attributes and CSV. */
-#include "cli/page/html.h"
+#include "cli/page/parts.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
-#include "cli/base/json.h"
 #include "cli/base/markup.h"
 
 static void put_char(FILE *file, uint32_t c) {

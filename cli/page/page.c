@@ -2,7 +2,6 @@
 #include "cli/page/page.h"
 
 #include "cli/base/owned.h"
-#include "cli/page/html.h"
 #include "cli/page/parts.h"
 
 /* style.css and script.js, as the Makefile turns them into numbers. */

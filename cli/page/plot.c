@@ -5,7 +5,6 @@
 #include <stdarg.h>
 
 #include "cli/base/text.h"
-#include "cli/page/html.h"
 
 enum { TEXT_MAX = 512 };
 

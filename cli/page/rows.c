@@ -1,5 +1,5 @@
 /* Gathers the rows of all sources of a page and answers what its parts ask of them. */
-#include "cli/page/rows.h"
+#include "cli/page/parts.h"
 
 #include <stdlib.h>
 #include <string.h>

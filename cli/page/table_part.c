@@ -4,31 +4,30 @@
 
 #include "cli/base/markup.h"
 #include "cli/base/units.h"
-#include "cli/page/html.h"
 #include "cli/page/parts.h"
 #include "cli/report/columns.h"
 
 /* A cell: its text, and the number that it is sorted by (NAN: by its text). */
-struct cell {
+struct column_cell {
   char text[TEXT_CELL_MAX];
   double number;
 };
 
-static struct cell fixed(double value, int decimals) {
-  struct cell cell = {.number = value};
+static struct column_cell fixed(double value, int decimals) {
+  struct column_cell cell = {.number = value};
   units_format_fixed(value, decimals, cell.text);
   return cell;
 }
 
-static struct cell cell_source(const struct merge_row *row) { return fixed((double)row->source + 1, 0); }
+static struct column_cell cell_source(const struct merge_row *row) { return fixed((double)row->source + 1, 0); }
 
-static struct cell cell_width(const struct merge_row *row) {
+static struct column_cell cell_width(const struct merge_row *row) {
   const struct page_interval us = rows_interval_of(row, TIME_HOT);
   const bool known = rows_time(row, TIME_HOT) != NULL;
   return fixed(known ? 50 * (us.high_us - us.low_us) / us.median_us : (double)NAN, 2);
 }
 
-static struct cell cell_clock(const struct merge_row *row) {
+static struct column_cell cell_clock(const struct merge_row *row) {
   const struct time_record *time = rows_time(row, TIME_HOT);
   return fixed(time != NULL ? time->sm_clock_mhz : (double)NAN, 0);
 }
@@ -37,7 +36,7 @@ static struct cell cell_clock(const struct merge_row *row) {
 static const struct column {
   const char *heading, *unit;
   enum columns_id id;
-  struct cell (*cell)(const struct merge_row *); /* NULL: what `id` names */
+  struct column_cell (*cell)(const struct merge_row *); /* NULL: what `id` names */
 } columns[] = {
     {"source", "", 0, cell_source},
     {"hot", "us", COLUMNS_HOT, NULL},
@@ -59,11 +58,11 @@ static const struct column {
 };
 enum { COLUMN_SOURCE, COLUMN_HOT, COLUMN_COUNT = sizeof columns / sizeof *columns };
 
-static struct cell cell_of(const struct merge_row *row, size_t column) {
+static struct column_cell cell_of(const struct merge_row *row, size_t column) {
   const enum cell_status status = row->row->record->status;
   const bool is_timed = record_is_timed(row->row->record);
   if (columns[column].cell != NULL) return columns[column].cell(row);
-  struct cell cell = {.number = columns_number(row->row, columns[column].id)};
+  struct column_cell cell = {.number = columns_number(row->row, columns[column].id)};
   columns_text(row->row, columns[column].id, cell.text);
   /* What has no time at all says so in one word. */
   if (column == COLUMN_HOT && (status != CELL_ok || !is_timed))
@@ -113,7 +112,7 @@ static void put_findings(FILE *file, const struct merge_row *row) {
   fputs("</td>", file);
 }
 
-static void put_cell(FILE *file, const struct cell *cell, bool is_strong) {
+static void put_cell(FILE *file, const struct column_cell *cell, bool is_strong) {
   html_number_cell(file, cell->number);
   html_element(file, is_strong ? "strong" : "span", cell->text);
   fputs("</td>", file);
@@ -144,7 +143,7 @@ static void put_row(const struct page *page, FILE *file, const struct merge_row 
   fputs(rows_is_fastest(row) ? " <small class=\"mark-fastest\">fastest</small></td>" : "</td>", file);
   for (size_t i = 0; i < COLUMN_COUNT; ++i) {
     if (!shown->column[i]) continue;
-    const struct cell cell = cell_of(row, i);
+    const struct column_cell cell = cell_of(row, i);
     put_cell(file, &cell, i == COLUMN_HOT && (rows_is_fastest(row) || row_failed(record)));
   }
   put_findings(file, row);

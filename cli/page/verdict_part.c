@@ -2,7 +2,6 @@
 #include <math.h>
 
 #include "cli/gate/sinks.h"
-#include "cli/page/html.h"
 #include "cli/page/plot.h"
 
 enum { DRAWN_MAX = 40, ROW_HEIGHT = 25, CHANGE_LEFT = 12, CHANGE_TOP = 12, CHANGE_FOOT = 34, NAME_SHOWN = 64 };

@@ -1,5 +1,5 @@
 /* Folds equal findings and reasons of several rows into one. */
-#include "cli/report/fold.h"
+#include "cli/report/report.h"
 
 #include <stdlib.h>
 #include <string.h>

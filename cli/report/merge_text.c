@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/base/text.h"
 #include "cli/base/units.h"
 #include "cli/report/columns.h"
 #include "cli/report/merge.h"
