@@ -146,13 +146,7 @@ struct splits {
 };
 
 static struct status add_interval(const struct series *series, size_t from, size_t to, struct splits *out) {
-  if (out->count == out->room) {
-    const size_t room = 2 * out->room + 64;
-    struct split *grown = realloc(out->item, room * sizeof *grown);
-    if (grown == NULL) return status_make(STATUS_MEMORY, "no memory for %zu intervals", room);
-    out->item = grown;
-    out->room = room;
-  }
+  TRY(owned_grow(&out->item, out->count, &out->room, sizeof *out->item, "intervals"));
   out->item[out->count++] = best_split(series, from, to);
   out->tests += to - from - 2 * CHANGE_SIDE_LEAST + 1;
   return status_ok();

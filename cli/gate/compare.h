@@ -312,7 +312,7 @@ struct suspects {
   size_t count;
 };
 
-/* On success the caller frees with suspects_free. */
+/* The caller frees with suspects_free, also on failure. */
 struct status suspects_of(const struct compare *, struct suspects *out);
 /* The cells that a measurement in steps goes on with: those with a row that is open (compare_is_open). */
 struct status suspects_open(const struct compare *, struct suspects *out);

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "cli/base/markup.h"
 #include "cli/page/page.h"
 
 /* The rows of a page, which all its parts use. */
@@ -27,7 +28,8 @@ struct page {
   const struct compare *compare; /* NULL: nothing is compared */
 };
 
-/* Makes the page of a merge, which must outlive it; the caller frees with rows_free. STATUS_MEMORY. */
+/* Makes the page of a merge, which must outlive it; the caller frees with rows_free, also on failure.
+ * STATUS_MEMORY. */
 struct status rows_gather(const struct merge *, const struct compare *, struct page *out);
 void rows_free(struct page *);
 
@@ -82,8 +84,17 @@ void html_text(FILE *, const char *text);
 void html_prose(FILE *, const char *text);
 /* A text in which a line may break after each dot, such as a case's key in a narrow column. */
 void html_breakable(FILE *, const char *text);
+/* Like fprintf, but each %s is escaped (markup_put). */
+#define html_put(file, ...) markup_put((file), html_text, __VA_ARGS__)
 /* <tag>text</tag>; the tag may have attributes. */
 void html_element(FILE *, const char *tag, const char *text);
+/* A column of a table: its heading is HTML, and the script sorts by its "text" or "number" (NULL: not). */
+struct html_heading {
+  const char *heading, *sort;
+  bool is_number;
+};
+/* Opens a table in a region that scrolls, up to its rows; the row past the last heading has none. */
+void html_table_open(FILE *, const char *label, const char *caption, const struct html_heading *);
 /* Opens a table's cell of a number, by which the script sorts; NAN: it has none. */
 void html_number_cell(FILE *, double value);
 /* The shortest decimal text that reads back as the same value; nothing when it is not finite. */

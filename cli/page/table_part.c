@@ -2,7 +2,6 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "cli/base/markup.h"
 #include "cli/base/units.h"
 #include "cli/page/parts.h"
 #include "cli/report/columns.h"
@@ -118,28 +117,22 @@ static void put_cell(FILE *file, const struct column_cell *cell, bool is_strong)
   fputs("</td>", file);
 }
 
-static void put_variant(FILE *file, const struct record *record) {
-  html_text(file, record->variant);
-  if (record->picked[0] == '\0') return;
-  markup_put(file, html_text, " <small>%s</small>", record->picked);
-}
-
 static bool row_failed(const struct record *record) {
   return record->status != CELL_ok && record->status != CELL_planned && record->status != CELL_skipped;
 }
 
 static void put_row(const struct page *page, FILE *file, const struct merge_row *row, const struct shown *shown) {
   const struct record *record = row->row->record;
-  fprintf(file, "<tr id=\"row-%zu\" data-series=\"%zu\" data-status=\"%s\"%s data-key=\"", row->number, row->series,
+  fprintf(file, "<tr id=\"row-%zu\" data-series=\"%zu\" data-status=\"%s\"%s", row->number, row->series,
           cell_status_name(record->status),
           rows_is_fastest(row) ? " class=\"fastest\""
           : row_failed(record) ? " class=\"failed\""
                                : "");
-  html_text(file, record->attn_case.key);
-  fprintf(file, "\"><th scope=\"row\" data-value=\"%zu\">", row->case_number);
+  html_put(file, " data-key=\"%s\"><th scope=\"row\" data-value=\"%zu\">", record->attn_case.key, row->case_number);
   html_breakable(file, record->attn_case.key);
-  fprintf(file, "</th><td class=\"c%zu\"><i class=\"chip\"></i>", page->series[row->series].number % PAGE_COLOURS);
-  put_variant(file, record);
+  html_put(file, "</th><td class=\"c%zu\"><i class=\"chip\"></i>%s", page->series[row->series].number % PAGE_COLOURS,
+           record->variant);
+  if (record->picked[0] != '\0') html_put(file, " <small>%s</small>", record->picked);
   fputs(rows_is_fastest(row) ? " <small class=\"mark-fastest\">fastest</small></td>" : "</td>", file);
   for (size_t i = 0; i < COLUMN_COUNT; ++i) {
     if (!shown->column[i]) continue;
@@ -190,14 +183,13 @@ static void put_notes(const struct page *page, FILE *file) {
   for (size_t i = 0; i < page->row_count; ++i) injected += page->rows[i].row->record->injected.done;
   fputs("<p>", file);
   put_intervals(page, file);
-  if (reference != NULL) {
-    fputs(" vs ref is the hot time of ", file);
-    html_element(file, "code", reference);
-    fputs(
-        " over the row's, the two measured in turns: above 1 the row is faster. ~ marks a ratio that still moved "
-        "when the time for it was over; kernel: without what a launch holds beside its kernels.",
-        file);
-  }
+  if (reference != NULL)
+    html_put(
+        file,
+        " vs ref is the hot time of <code>%s</code> over the row's, the two measured in turns: above 1 the row is "
+        "faster. ~ marks a ratio that still moved when the time for it was over; kernel: without what a launch "
+        "holds beside its kernels.",
+        reference);
   if (injected > 0) fprintf(file, " %zu rows were slowed down on purpose (--inject-slowdown).", injected);
   fputs("</p>\n", file);
 }
@@ -213,9 +205,8 @@ static void put_reasons(const struct page *page, FILE *file) {
       fprintf(file, "<details class=\"reasons\"%s><summary>Rows that were not measured, and why</summary><ul>\n",
               failed ? " open" : "");
     any = true;
-    markup_put(file, html_text, "<li><a href=\"#row-%zu\">%s</a>: %s <code>%s</code>: %s</li>\n",
-               page->rows[i].number, cell_status_name(record->status), record->attn_case.key, record->variant,
-               record->reason);
+    html_put(file, "<li><a href=\"#row-%zu\">%s</a>: %s <code>%s</code>: %s</li>\n", page->rows[i].number,
+             cell_status_name(record->status), record->attn_case.key, record->variant, record->reason);
   }
   if (any) fputs("</ul></details>\n", file);
 }
@@ -228,9 +219,9 @@ static void put_bounds(const struct page *page, FILE *file) {
   for (size_t i = 0; i < page->row_count; ++i) {
     const struct report_row *row = page->rows[i].row;
     if (!is_bounded(&page->rows[i])) continue;
-    markup_put(file, html_text, "<li><a href=\"#row-%zu\">%s</a> <code>%s</code> (%s): %s</li>\n",
-               page->rows[i].number, row->record->attn_case.key, row->record->variant,
-               time_mode_name(row->bound_by.mode), row->bound_by.text);
+    html_put(file, "<li><a href=\"#row-%zu\">%s</a> <code>%s</code> (%s): %s</li>\n", page->rows[i].number,
+             row->record->attn_case.key, row->record->variant, time_mode_name(row->bound_by.mode),
+             row->bound_by.text);
   }
   fputs("</ul></details>\n", file);
 }
