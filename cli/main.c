@@ -6,11 +6,8 @@
 
 #include "cli/base/output.h"
 #include "cli/base/signals.h"
-#include "cli/base/version.h"
 #include "cli/command/commands.h"
-#include "cli/command/sweep_source.h"
 #include "cli/measure/worker.h"
-#include "cli/options/generate.h"
 
 static struct status print_generated(const struct options *options) {
   OUTPUT_TRY("-", out, generate_text(options->reports.item[0], out));

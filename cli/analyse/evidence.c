@@ -1,6 +1,7 @@
 /* Finds the row that made an advised change. Two settings of one variant count when they differ in that one tunable;
  * two variants, when their plans agree in all that the change does not touch. */
 #include "cli/analyse/evidence.h"
+#include "cli/analyse/balance.h"
 #include "kernels/problem/work.h"
 
 #include <math.h>
@@ -90,6 +91,7 @@ struct form {
   const struct record *record;
   const struct attn_plan *plan;
   const struct pass_metrics *pass;
+  const struct device_info *device;
   unsigned covers;
   uint32_t threads;
   double registers, rows_per_thread, busy_threads;
@@ -103,6 +105,7 @@ static struct form form_of(const struct record *r, const struct metrics *m, cons
   return (struct form){.record = r,
                        .plan = &r->plan,
                        .pass = &m->pass[slowest(r)],
+                       .device = device,
                        .covers = evidence_covers(r),
                        .threads = threads,
                        .registers = main->facts.registers,
@@ -123,6 +126,13 @@ static bool shares_reads(const struct form *here, const struct form *there) {
   return there->plan->tile_q >= ROWS_PER_READ && here->plan->tile_q < ROWS_PER_READ && as_full;
 }
 
+/* How unlike the work of the slowest pass's blocks is; 1 where it is not known. */
+static double work_ratio(const struct form *form) {
+  struct balance balance;
+  balance_of(form->record, slowest(form->record), form->pass, form->device, &balance);
+  return balance.ratio;
+}
+
 /* Did `there` make the change that is advised to `here`? */
 static bool has_made(enum finding_change change, const struct form *here, const struct form *there) {
   switch (change) {
@@ -133,6 +143,7 @@ static bool has_made(enum finding_change change, const struct form *here, const 
     case CHANGE_more_blocks: return there->pass->blocks > here->pass->blocks;
     case CHANGE_more_resident: return there->pass->resident_blocks > here->pass->resident_blocks;
     case CHANGE_even_waves: return there->uneven_share < here->uneven_share;
+    case CHANGE_equal_work: return work_ratio(there) < work_ratio(here);
     case CHANGE_threads_per_row: return there->busy_threads > here->busy_threads;
     case CHANGE_stages: return there->plan->stages > here->plan->stages;
     case CHANGE_share_reads: return shares_reads(here, there);
@@ -166,6 +177,7 @@ static const unsigned kept_by[CHANGE_COUNT] = {
     [CHANGE_more_blocks] = KEEPS_VARIANT | KEEPS_TILES | KEEPS_SPLITS | KEEPS_STAGES,
     [CHANGE_more_resident] = KEEPS_VARIANT | KEEPS_TILES | KEEPS_SPLITS,
     [CHANGE_even_waves] = KEEPS_VARIANT | KEEPS_SPLITS | KEEPS_STAGES,
+    [CHANGE_equal_work] = KEEPS_VARIANT | KEEPS_TILES | KEEPS_SPLITS | KEEPS_STAGES,
     [CHANGE_threads_per_row] = KEEPS_MATH | KEEPS_TILES | KEEPS_SPLITS | KEEPS_STAGES | KEEPS_THREADS,
     [CHANGE_stages] = KEEPS_MATH | KEEPS_TILES | KEEPS_SPLITS,
     [CHANGE_share_reads] = KEEPS_MATH | KEEPS_SPLITS,

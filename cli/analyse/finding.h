@@ -26,6 +26,9 @@ enum finding_severity { FINDING_NOTE, FINDING_WARNING, FINDING_SEVERE };
     "their "                                                                                                         \
     "rounds",                                                                                                        \
     "choose tiles or splits that fill the last wave")                                                                \
+  X(balance_rules, imbalanced, WARNING, "some blocks have more keys than others, and the GPU waits for the longest", \
+    "the time of the pass, simulated with each block's tiles of keys as its length, against blocks of equal work",   \
+    "start the longest items first; cut them, or give each block an equal part of all tiles of keys")                \
   X(resource_rules, smem_limits_occupancy, NOTE, "shared memory decides how many blocks fit on an SM",               \
     "the grid fills the GPU, few warps fit on an SM, shared memory is why, and no pipe is busy half of the time",    \
     "fewer stages, smaller tiles, 16-bit staging")                                                                   \
@@ -78,36 +81,49 @@ enum finding_severity { FINDING_NOTE, FINDING_WARNING, FINDING_SEVERE };
     "lanes of a warp touch more sectors of global memory than hold what they ask for",                               \
     "share of the sectors beyond those that hold the bytes asked for, and their share of the time, as counted",      \
     "let neighbouring lanes take neighbouring 16-byte words")                                                        \
+  X(cache_rules, page_scattered, WARNING,                                                                            \
+    "what a head has of a page is so short that DRAM brings bytes which nobody asked for",                           \
+    "bytes of the DRAM bursts that hold the runs of a page, over those of K and V, where DRAM binds",                \
+    "more tokens of a head side by side, or all heads of a token in one block")                                      \
+  X(cache_rules, convert_bound, WARNING,                                                                             \
+    "K and V of e4m3 are read by a kernel that their conversion bounds, not their bytes",                            \
+    "the report, or that of --evidence, has the same variant with K and V of 16 bits, and the row takes longer "     \
+    "than "                                                                                                          \
+    "its bytes explain",                                                                                             \
+    "convert two numbers at a time, each one once; or multiply in e4m3")                                             \
   X(bound_rules, launch_bound, WARNING, "no longer than a launch itself takes: the kernel's own work hardly counts", \
     "far from every roof, and shorter than the limit per launch of the plan",                                        \
     "batch more work per launch or merge it with its neighbours")
 
 /* LIMIT(finding it belongs to, name, value, what it measures) */
-#define FINDING_LIMIT_MAP(X)                                                                                        \
-  X(below_one_wave, fill_gain_min, 1.10, "times faster, at least, for full slots on busy SMs and for split keys")   \
-  X(below_one_wave, idle_sms_min, 0.10, "of the SMs idle, at least: below it the SMs count as busy")                \
-  X(tail_wave, tail_waste_min, 0.20, "of the slots idle, at least")                                                 \
-  X(smem_limits_occupancy, few_warps_max, 16, "warps on an SM, at most: 4 per scheduler; the same for registers")   \
-  X(smem_limits_occupancy, residency_gain_min, 1.10, "times faster, at least, with one block more on an SM")        \
-  X(smem_limits_occupancy, busy_pipe_min, 0.50, "share of a roof from which more warps are not what lacks")         \
-  X(idle_threads, idle_threads_min, 0.25, "of the threads, at least")                                               \
-  X(memory_bound, near_roof_min, 0.60, "of a reachable roof, at least; the same for every pipe")                    \
-  X(between_roofs, full_pipe_min, 0.80,                                                                             \
-    "of the roof of products or exponentials: below it their phases can take turns")                                \
-  X(between_roofs, turns_min, 0.50, "of both these roofs, at least, where their phases take turns")                 \
-  X(memory_bound, moved_again_min, 1.50, "times the bytes of the tensors moved: then moving them once comes first") \
-  X(between_roofs, far_from_roof_max, 0.25, "of a reachable roof: below it the row is far from every roof")         \
-  X(latency_bound, copy_ahead_gain_min, 1.05, "times faster, at least, to advise copying K/V tiles ahead")          \
-  X(launch_bound, launch_sized_max_us, 5.0, "us per launch, at most")                                               \
-  X(clock_lowered, clock_lost_min, 0.03, "of the highest clock lost, at least")                                     \
-  X(grid_misses_bh, serial_growth_min, 0.50, "of the growth of the work: less does not show a serial loop")         \
-  X(rereads_kv, few_rows_below, 16, "query rows that share a read of K and V; a tensor-core fragment has 16")       \
-  X(rereads_kv, few_rows_reread_min, 4, "times that K and V are asked for, at least, with few rows per read")       \
-  X(rereads_kv, spilled_reread_min, 2, "times, at least, when the heads in flight exceed L2")                       \
-  X(bank_conflicts, repeated_passes_min, 0.25, "of the passes, at least")                                           \
-  X(bank_conflicts, conflict_cost_min, 0.03, "of the time of the SMs in use, at least")                             \
-  X(uncoalesced, excess_sectors_min, 0.50, "of the sectors, at least")                                              \
-  X(uncoalesced, excess_cost_min, 0.03, "of the time of the SMs in use, at least")
+#define FINDING_LIMIT_MAP(X)                                                                                         \
+  X(below_one_wave, fill_gain_min, 1.10, "times faster, at least, for full slots on busy SMs and for split keys")    \
+  X(below_one_wave, idle_sms_min, 0.10, "of the SMs idle, at least: below it the SMs count as busy")                 \
+  X(tail_wave, tail_waste_min, 0.20, "of the slots idle, at least")                                                  \
+  X(imbalanced, imbalance_min, 1.25, "times as long as with equal work, at least: a fifth of the SMs' time is lost") \
+  X(smem_limits_occupancy, few_warps_max, 16, "warps on an SM, at most: 4 per scheduler; the same for registers")    \
+  X(smem_limits_occupancy, residency_gain_min, 1.10, "times faster, at least, with one block more on an SM")         \
+  X(smem_limits_occupancy, busy_pipe_min, 0.50, "share of a roof from which more warps are not what lacks")          \
+  X(idle_threads, idle_threads_min, 0.25, "of the threads, at least")                                                \
+  X(memory_bound, near_roof_min, 0.60, "of a reachable roof, at least; the same for every pipe")                     \
+  X(between_roofs, full_pipe_min, 0.80,                                                                              \
+    "of the roof of products or exponentials: below it their phases can take turns")                                 \
+  X(between_roofs, turns_min, 0.50, "of both these roofs, at least, where their phases take turns")                  \
+  X(memory_bound, moved_again_min, 1.50, "times the bytes of the tensors moved: then moving them once comes first")  \
+  X(between_roofs, far_from_roof_max, 0.25, "of a reachable roof: below it the row is far from every roof")          \
+  X(latency_bound, copy_ahead_gain_min, 1.05, "times faster, at least, to advise copying K/V tiles ahead")           \
+  X(launch_bound, launch_sized_max_us, 5.0, "us per launch, at most")                                                \
+  X(clock_lowered, clock_lost_min, 0.03, "of the highest clock lost, at least")                                      \
+  X(grid_misses_bh, serial_growth_min, 0.50, "of the growth of the work: less does not show a serial loop")          \
+  X(rereads_kv, few_rows_below, 16, "query rows that share a read of K and V; a tensor-core fragment has 16")        \
+  X(rereads_kv, few_rows_reread_min, 4, "times that K and V are asked for, at least, with few rows per read")        \
+  X(rereads_kv, spilled_reread_min, 2, "times, at least, when the heads in flight exceed L2")                        \
+  X(bank_conflicts, repeated_passes_min, 0.25, "of the passes, at least")                                            \
+  X(bank_conflicts, conflict_cost_min, 0.03, "of the time of the SMs in use, at least")                              \
+  X(uncoalesced, excess_sectors_min, 0.50, "of the sectors, at least")                                               \
+  X(uncoalesced, excess_cost_min, 0.03, "of the time of the SMs in use, at least")                                   \
+  X(page_scattered, scattered_min, 1.25, "times the bytes, at least: a fifth of what DRAM brings is not needed")     \
+  X(convert_bound, convert_cost_min, 1.25, "times as long as its bytes explain, at least: a fifth of the time")
 
 enum finding_id {
 #define FINDING_ENUM(file, name, severity, meaning, rule, remedy) FINDING_ID_##name,
@@ -152,6 +168,7 @@ const struct finding_threshold *finding_threshold_at(size_t index);
   X(more_blocks, "more blocks for the same items")                 \
   X(more_resident, "more blocks on an SM")                         \
   X(even_waves, "a last wave or round that leaves less idle")      \
+  X(equal_work, "blocks whose work is more alike")                 \
   X(threads_per_row, "more of its threads at work on query rows")  \
   X(stages, "more K/V tiles in flight")                            \
   X(share_reads, "more query rows that share a read of K and V")   \

@@ -20,6 +20,8 @@ double gain_fixed_us(enum time_mode mode, uint32_t passes) {
 }
 double gain_pass_us(void) { return PASS_US; }
 
+double gain_shared(uint32_t blocks) { return pow(blocks > 1 ? blocks : 1, SHARING); }
+
 double gain_blocks(const struct device_info *dev, uint64_t blocks, uint32_t resident_blocks) {
   const double resident = resident_blocks > 0 ? resident_blocks : 1, per_sm = ceil((double)blocks / dev->sms);
   if (per_sm <= resident) return pow(fmax(per_sm, 1), SHARING);

@@ -10,6 +10,8 @@ double gain_fixed_us(enum time_mode, uint32_t passes);
 /* Microseconds that one more pass of the plan adds, with its reads through L2. */
 double gain_pass_us(void);
 
+/* The time of one of `blocks` blocks that share an SM, in units of its time alone there. */
+double gain_shared(uint32_t blocks);
 /* The time of `blocks` equal blocks, in units of the time of one block alone on its SM. Blocks that share an SM slow
  * each other down, and waves run one after another. */
 double gain_blocks(const struct device_info *, uint64_t blocks, uint32_t resident_blocks);

@@ -1,5 +1,5 @@
 /* Writes and checks the ends of texts that carry their checksum. */
-#include "cli/base/checksum.h"
+#include "cli/base/hash.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* Starts a program in a process group of its own and watches it until it ends. */
 #include "cli/base/child.h"
 #include "cli/base/clock.h"
-#include "cli/base/offspring.h"
 #include "cli/base/signals.h"
 
 #include <errno.h>

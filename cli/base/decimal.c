@@ -1,5 +1,5 @@
 /* The locale of a thread. */
-#include "cli/base/decimal.h"
+#include "cli/base/units.h"
 
 #include <locale.h>
 

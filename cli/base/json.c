@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/base/checksum.h"
+#include "cli/base/hash.h"
 #include "cli/base/json_reader.h"
 #include "cli/base/owned.h"
 #include "cli/base/text.h"

@@ -118,7 +118,7 @@ struct status json_check_memory(const char *what);
 /* Writes the document and a newline, and frees the document. STATUS_MEMORY, naming `what`, when json_text returns
  * NULL; nothing is written then. */
 struct status json_write(cJSON *root, const char *what, FILE *file);
-/* The key of a file that ends with a checksum (checksum.h): where the checksum was removed, the key says so. */
+/* The key of a file that ends with a checksum (hash.h): where the checksum was removed, the key says so. */
 #define JSON_HAS_CHECKSUM "has_checksum"
 /* A list whose elements json_write_list puts into the empty array under `key` of the root. Elements are made one by
  * one and kept as text: a tree of all elements would take many times the memory. */

@@ -43,13 +43,15 @@ void markup_put(FILE *file, void (*put)(FILE *, const char *text), const char *f
   for (const char *at = format; *at != '\0'; ++at) {
     if (*at != '%') {
       fputc(*at, file);
-    } else if (*++at == 's') {
-      put(file, va_arg(list, const char *));
-    } else if (*at == 'z') {
-      fprintf(file, "%zu", va_arg(list, size_t));
-      ++at;
-    } else {
-      fputc(*at, file);
+      continue;
+    }
+    switch (*++at) {
+      case 's': put(file, va_arg(list, const char *)); break;
+      case 'd': fprintf(file, "%d", va_arg(list, int)); break;
+      case 'u': fprintf(file, "%u", va_arg(list, unsigned)); break;
+      case 'z': fprintf(file, "%zu", va_arg(list, size_t)), ++at; break;
+      case '.': fprintf(file, "%.*f", at[1] - '0', va_arg(list, double)), at += 2; break;
+      default: fputc(*at, file);
     }
   }
   va_end(list);

@@ -16,7 +16,8 @@ void markup_put_char(FILE *, uint32_t character);
 /* Writes the text on one line: line ends and tabs become spaces, and one divides each "#[" (text_clean). */
 void markup_put_line(FILE *, const char *text);
 
-/* Like fprintf, but each %s is written by `put`, which escapes it. The only other conversions are %zu and %%. */
+/* Like fprintf, but each %s is written by `put`, which escapes it. The other conversions are %zu, %u, %d, %.Nf with
+ * one digit, and %%. */
 void markup_put(FILE *, void (*put)(FILE *, const char *text), const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -1,5 +1,5 @@
 /* Becomes the parent of processes that children leave running, and ends them. */
-#include "cli/base/offspring.h"
+#include "cli/base/child.h"
 #include "cli/base/clock.h"
 
 #include <ctype.h>

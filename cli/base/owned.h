@@ -20,12 +20,9 @@ static inline void owned_free(void *pointer) { free(*(void **)pointer); }
 /* Allocates `count` zeroed elements of `size` bytes (one for a count of 0) and points *pointer, of any pointer type,
  * to them. The caller frees them. STATUS_MEMORY names `what`: "no memory for 12 cells". */
 struct status owned_array(void *pointer, size_t count, size_t size, const char *what);
-
-/* Declares such an array that the scope owns, in a function that returns a status: OWNED_ARRAY(double, us, count,
- * "times"). */
-#define OWNED_ARRAY(type, name, count, what) \
-  OWNED(owned_free) type *name = NULL;       \
-  TRY(owned_array(&(name), (count), sizeof *(name), (what)))
+/* Makes room for one more element in a list of `count` elements with room for *room, which doubles. The list stays
+ * the caller's, also on failure. STATUS_MEMORY names `what`. */
+struct status owned_grow(void *pointer, size_t count, size_t *room, size_t size, const char *what);
 
 /* Declares such an array that the scope owns, in a function that returns a status: OWNED_ARRAY(double, us, count,
  * "times"). */

@@ -1,5 +1,5 @@
 /* Looks for tools' libraries in this process's memory map and environment. */
-#include "cli/base/profiled.h"
+#include "cli/base/program.h"
 
 #include <stdlib.h>
 #include <string.h>

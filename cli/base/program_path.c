@@ -1,5 +1,5 @@
 /* Finds the file of the running program, also under a tool that runs it in its own process. */
-#include "cli/base/program_path.h"
+#include "cli/base/program.h"
 
 #include <limits.h>
 #include <sys/stat.h>

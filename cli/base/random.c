@@ -1,5 +1,5 @@
 /* Numbers by chance that a seed repeats. */
-#include "cli/base/random.h"
+#include "cli/base/hash.h"
 
 uint64_t random_next(uint64_t *state) {
   uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);

@@ -255,6 +255,11 @@ static bool has_units(const struct layout *layout) {
   return false;
 }
 
+void text_cells(char cell[][TEXT_CELL_MAX], const char *const *texts, size_t count) {
+  for (size_t i = 0; i < count; ++i)
+    snprintf(cell[i], TEXT_CELL_MAX, "%.*s", TEXT_CELL_MAX - 1, texts[i] != NULL ? texts[i] : "-");
+}
+
 struct text_fit text_table_write(FILE *file, const struct text_table *table) {
   struct layout layout = {.table = table, .file = file, .line_width = text_width(file)};
   const bool is_coloured_here = is_coloured(file);

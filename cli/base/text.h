@@ -58,6 +58,12 @@ struct text_table {
     .row_count = (count_), .fill = (fill_), __VA_ARGS__                                                    \
   }
 
+/* Fills the cells of a row in the order of the columns; NULL is "-". */
+void text_cells(char cell[][TEXT_CELL_MAX], const char *const *texts, size_t count);
+#define TEXT_CELLS(cell, ...)                            \
+  text_cells((cell), (const char *const[]){__VA_ARGS__}, \
+             sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
+
 struct text_fit {
   bool cut;                       /* a cell ends in "~" */
   char dropped[TEXT_DROPPED_MAX]; /* headings of the columns that are left out: "waves, error" */

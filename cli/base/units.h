@@ -18,3 +18,9 @@ struct units_text units_short(double value); /* units_format */
 struct units_text units_fixed(double value, int decimals);
 /* Three significant digits and a unit of powers of ten: "512 B", "1.05 MB", "8.66 GB"; "-" when not finite. */
 struct units_text units_bytes(double bytes);
+
+/* Numbers as text have a decimal point, whatever locale a loaded library sets for the process. */
+
+/* Gives the calling thread the locale "C", which setlocale does not change. Every thread that writes or reads numbers
+ * calls it; the main thread does so before main. */
+void decimal_start(void);

@@ -1,5 +1,5 @@
 /* The version of this program and of the libraries in it. */
-#include "cli/base/version.h"
+#include "cli/base/program.h"
 
 #include <cjson/cJSON.h>
 

@@ -1,13 +1,10 @@
 /* Describes a run for its journal: versions, command, sweep, filter. */
-#include "cli/command/describe_run.h"
 
 #include <string.h>
 #include <time.h>
 
 #include "cli/base/text.h"
-#include "cli/base/version.h"
-#include "cli/command/schedule.h"
-#include "kernels/device.h"
+#include "cli/command/run.h"
 
 /* A list of words that has no room for the last one ends in " ..." instead. */
 static bool end_list(char *out, size_t size, size_t used) {

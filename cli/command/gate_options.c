@@ -1,5 +1,5 @@
 /* Settings of a comparison: the command line over the sweep over the defaults. */
-#include "cli/command/gate_options.h"
+#include "cli/command/commands.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Chooses the place of a run's journal, and removes it when nobody asked for it. */
-#include "cli/command/journal_file.h"
+#include "cli/command/run.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,12 +1,10 @@
 /* Writes and reads the file that lets a comparison go on. */
-#include "cli/command/kept.h"
+#include "cli/command/pairs.h"
 
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/base/hash.h"
-#include "cli/base/json.h"
 #include "cli/base/output.h"
 #include "cli/base/owned.h"
 #include "cli/sweep/callable_spec.h"

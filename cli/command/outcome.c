@@ -1,5 +1,5 @@
 /* Says why the exit code is not 0. */
-#include "cli/command/outcome.h"
+#include "cli/command/commands.h"
 
 #include <string.h>
 

@@ -1,5 +1,4 @@
 /* Probes and writes the outputs of a command line. */
-#include "cli/command/outputs.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -7,11 +6,8 @@
 #include <unistd.h>
 
 #include "cli/base/output.h"
-#include "cli/base/owned.h"
-#include "cli/base/program_path.h"
-#include "cli/command/journal_file.h"
+#include "cli/command/run.h"
 #include "cli/page/page.h"
-#include "cli/report/measured.h"
 #include "cli/sweep/callable_spec.h"
 #include "cli/sweep/manifest.h"
 

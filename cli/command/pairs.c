@@ -9,18 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/base/child.h"
-#include "cli/base/owned.h"
-#include "cli/base/program_path.h"
 #include "cli/base/signals.h"
-#include "cli/base/version.h"
-#include "cli/command/gate_options.h"
-#include "cli/command/kept.h"
-#include "cli/command/progress.h"
-#include "cli/gate/confirm.h"
-#include "cli/gate/order.h"
-#include "cli/gate/suspects.h"
-#include "cli/record/rounds.h"
+#include "cli/command/run.h"
 #include "cli/report/measured.h"
 
 static const struct {

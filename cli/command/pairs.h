@@ -33,8 +33,29 @@ struct status pairs_open(const struct options *, struct pairs *out);
  * to stop. */
 struct status pairs_measure(struct pairs *);
 
-/* Judges the measurements, and measures rows that fail or are undecided again in fresh processes (confirm.h). On
+/* Judges the measurements, and measures rows that fail or are undecided again in fresh processes (confirm_add). On
  * success the caller frees *out, which points into the pairs, with compare_free. */
 struct status pairs_judge(const struct pairs *, struct compare *out);
 
 void pairs_close(struct pairs *);
+
+/* FOLDER/ab.json describes the comparison whose journals the folder of `ab --keep FOLDER` holds, so that --resume can
+ * continue it. */
+
+/* The comparison that the options ask for. programs[0] is the base and programs[1] the candidate. */
+struct kept {
+  const char *folder;
+  const struct options *options;
+  const char *const *programs;
+  uint64_t order_seed; /* of the order of the two programs within each pair (order_draw) */
+};
+
+/* Whether the folder holds an ab.json. */
+bool kept_is_there(const char *folder);
+
+/* Writes ab.json; STATUS_OUTPUT when that fails. */
+struct status kept_write(const struct kept *);
+
+/* Reads ab.json and checks that it describes the same comparison; then sets order_seed to that of the file.
+ * STATUS_NOT_COMPARABLE says what differs, STATUS_INPUT what cannot be read. */
+struct status kept_resume(struct kept *);

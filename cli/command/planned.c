@@ -1,10 +1,7 @@
 /* Plans cells for a known GPU by name. */
-#include "cli/command/planned.h"
+#include "cli/command/run.h"
 
 #include <stdio.h>
-
-#include "cli/base/json.h"
-#include "cli/record/plan.h"
 
 struct status planned_gpu(const char *name, const struct gpu_model **out) {
   const char *names[32] = {0};

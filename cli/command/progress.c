@@ -1,6 +1,6 @@
 /* Shows how far a measurement is, on a terminal or in a log. */
-#include "cli/command/progress.h"
 #include "cli/base/clock.h"
+#include "cli/command/run.h"
 
 #include <stdio.h>
 #include <unistd.h>

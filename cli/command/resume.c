@@ -1,14 +1,11 @@
 /* Compares a run with the journal that it is to continue, and marks the cells that are done. */
-#include "cli/command/resume.h"
+#include "cli/command/run.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-#include "cli/base/owned.h"
-#include "cli/base/program_path.h"
 #include "cli/measure/channel.h"
-#include "cli/record/alike.h"
 #include "cli/sweep/callable_spec.h"
 
 /* ---- what a journal keeps ------------------------------------------------------------------------------------ */

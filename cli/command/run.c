@@ -7,15 +7,8 @@
 #include <time.h>
 
 #include "cli/base/clock.h"
-#include "cli/base/owned.h"
 #include "cli/base/signals.h"
 #include "cli/base/text.h"
-#include "cli/command/gate_options.h"
-#include "cli/command/planned.h"
-#include "cli/command/sweep_source.h"
-#include "cli/measure/load.h"
-#include "cli/record/cards.h"
-#include "cli/record/plan.h"
 #include "kernels/machine_code.h"
 
 /* ---- device, reference, cells -------------------------------------------------------------------------------- */

@@ -1,13 +1,11 @@
 /* Orders cells, and predicts how long they take. */
-#include "cli/command/schedule.h"
+#include "cli/command/run.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/base/owned.h"
-#include "cli/record/plan.h"
 #include "kernels/problem/work.h"
 
 /* ---- order --------------------------------------------------------------------------------------------------- */

@@ -1,15 +1,12 @@
 /* Loads the sweep that the options name. */
-#include "cli/command/sweep_source.h"
+#include "cli/command/commands.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "cli/base/json.h"
 #include "cli/base/owned.h"
-#include "cli/sweep/shape_spec.h"
-#include "cli/sweep/shipped.h"
 
 /* The file outlives this process as long as one that inherited it runs. */
 static struct status keep(const char *text, size_t length, char path[PATH_MAX]) {

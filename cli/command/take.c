@@ -1,16 +1,13 @@
 /* Measures the cells of a run: one after the other with one device, or dealt to several cards. */
-#include "cli/command/take.h"
+#include "cli/command/run.h"
 
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/base/clock.h"
-#include "cli/base/owned.h"
 #include "cli/base/signals.h"
 #include "cli/base/text.h"
-#include "cli/command/progress.h"
-#include "cli/command/run.h"
 #include "kernels/problem/work.h"
 
 /* ---- several cards: one that is free measures the next case ---------------------------------------------------- */

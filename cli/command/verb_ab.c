@@ -2,10 +2,7 @@
 #include "cli/base/owned.h"
 #include "cli/base/text.h"
 #include "cli/command/commands.h"
-#include "cli/command/outputs.h"
 #include "cli/command/pairs.h"
-#include "cli/gate/suspects.h"
-#include "cli/record/process.h"
 
 static struct status save_side(const struct journal_data *data, const char *path) {
   OWNED(report_free) struct report report = {.rows = NULL};

@@ -1,8 +1,6 @@
 /* The verb compare: is the new report slower than the base? */
 #include "cli/base/owned.h"
 #include "cli/command/commands.h"
-#include "cli/command/gate_options.h"
-#include "cli/command/outputs.h"
 #include "cli/report/measured.h"
 
 struct status verb_compare(const struct options *options, struct outcome *outcome) {

@@ -3,18 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/analyse/bound_by.h"
-#include "cli/analyse/finding.h"
-#include "cli/analyse/scaling.h"
-#include "cli/base/json.h"
 #include "cli/base/output.h"
-#include "cli/base/owned.h"
-#include "cli/base/text.h"
-#include "cli/command/commands.h"
-#include "cli/command/planned.h"
-#include "cli/command/sweep_source.h"
-#include "cli/measure/load.h"
-#include "cli/record/plan.h"
+#include "cli/command/run.h"
 #include "cli/report/columns.h"
 #include "kernels/pick.h"
 

@@ -4,12 +4,8 @@
 #include <string.h>
 
 #include "cli/base/output.h"
-#include "cli/base/owned.h"
-#include "cli/command/commands.h"
-#include "cli/command/gate_options.h"
-#include "cli/command/outputs.h"
 #include "cli/command/pairs.h"
-#include "cli/command/take.h"
+#include "cli/command/run.h"
 #include "cli/rates/power.h"
 #include "cli/report/measured.h"
 

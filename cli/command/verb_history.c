@@ -8,11 +8,7 @@
 #include "cli/base/owned.h"
 #include "cli/base/text.h"
 #include "cli/command/commands.h"
-#include "cli/command/outputs.h"
-#include "cli/gate/history_sinks.h"
-#include "cli/page/history_page.h"
-#include "cli/report/keep.h"
-#include "cli/report/measured.h"
+#include "cli/page/page.h"
 
 /* Folders in folders, and the files of which stderr says why they are left out. */
 enum { DEPTH_MAX = 8, TOLD_MAX = 10, COMMITS_BYTES_MAX = 16 << 20 };

@@ -8,9 +8,7 @@
 #include "cli/base/output.h"
 #include "cli/base/owned.h"
 #include "cli/command/commands.h"
-#include "cli/command/sweep_source.h"
 #include "kernels/pattern.h"
-#include "kernels/variant.h"
 
 static void fill_row(const struct pattern *pattern, const struct attn_tensor *tensor, uint64_t row, void *out) {
   const struct pattern_line line = pattern_line_of(pattern, tensor->role, row);
@@ -32,8 +30,7 @@ static struct status write_rows(const struct pattern *pattern, const struct attn
 static struct status write_tensor(const struct pattern *pattern, enum attn_role role, FILE *out) {
   struct attn_tensor tensor;
   if (!attn_tensor_of(&pattern->problem, role, &tensor) || !attn_is_input(&tensor)) return status_ok();
-  OWNED(owned_free) void *buffer = malloc((size_t)tensor.view.columns * attn_dtype_bytes(tensor.dtype));
-  if (buffer == NULL) return status_make(STATUS_MEMORY, "no memory for a row of an input");
+  OWNED_ARRAY(unsigned char, buffer, (size_t)tensor.view.columns *attn_dtype_bytes(tensor.dtype), "bytes of a row");
   return write_rows(pattern, &tensor, buffer, out);
 }
 

@@ -2,14 +2,9 @@
 #include <stdarg.h>
 
 #include "cli/base/output.h"
-#include "cli/base/owned.h"
 #include "cli/base/text.h"
 #include "cli/command/commands.h"
-#include "cli/measure/load.h"
-#include "cli/measure/policy.h"
 #include "cli/measure/supervise.h"
-#include "cli/sweep/variant_json.h"
-#include "cli/sweep/variant_spec.h"
 #include "kernels/pick.h"
 #include "kernels/plugin.h"
 

@@ -8,9 +8,6 @@
 #include "cli/base/owned.h"
 #include "cli/base/text.h"
 #include "cli/command/commands.h"
-#include "cli/command/outputs.h"
-#include "cli/record/alike.h"
-#include "cli/record/journal.h"
 
 /* The parts of one run: path[i] and part[i] belong together. */
 struct cover {

@@ -1,10 +1,5 @@
 /* plan: what a sweep would launch on a GPU that need not be here. */
-#include "cli/base/owned.h"
-#include "cli/command/commands.h"
-#include "cli/command/outputs.h"
-#include "cli/command/planned.h"
-#include "cli/command/sweep_source.h"
-#include "cli/measure/load.h"
+#include "cli/command/run.h"
 
 static void close_worker(struct supervisor **worker) { supervise_close(*worker); }
 

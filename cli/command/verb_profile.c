@@ -3,15 +3,9 @@
 #include <string.h>
 
 #include "cli/base/clock.h"
-#include "cli/base/owned.h"
 #include "cli/base/units.h"
-#include "cli/command/commands.h"
-#include "cli/command/journal_file.h"
-#include "cli/command/outputs.h"
-#include "cli/command/progress.h"
-#include "cli/command/sweep_source.h"
+#include "cli/command/run.h"
 #include "cli/measure/profile.h"
-#include "cli/measure/worker.h"
 
 /* One process does it all: a profiler follows the process that it started, and every cell's tensors live until the
  * launches. */

@@ -3,12 +3,7 @@
 #include "cli/base/output.h"
 #include "cli/base/owned.h"
 #include "cli/command/commands.h"
-#include "cli/command/gate_options.h"
-#include "cli/command/outputs.h"
 #include "cli/page/page.h"
-#include "cli/record/counters.h"
-#include "cli/report/measured.h"
-#include "cli/report/merge.h"
 
 #define COUNTERS_BYTES_MAX (UINT32_C(64) << 20)
 

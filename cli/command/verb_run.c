@@ -1,12 +1,5 @@
 /* The verb run: measures a sweep, reports it and, with --baseline, says how it compares. */
-#include "cli/base/owned.h"
-#include "cli/command/commands.h"
-#include "cli/command/gate_options.h"
-#include "cli/command/outputs.h"
-#include "cli/command/take.h"
-#include "cli/gate/confirm.h"
-#include "cli/gate/identity.h"
-#include "cli/gate/suspects.h"
+#include "cli/command/run.h"
 #include "cli/report/measured.h"
 
 /* ---- against a baseline -------------------------------------------------------------------------------------- */

@@ -3,9 +3,7 @@
 #include <string.h>
 
 #include "cli/base/output.h"
-#include "cli/base/owned.h"
 #include "cli/command/commands.h"
-#include "cli/command/outputs.h"
 #include "cli/measure/selftest.h"
 #include "cli/measure/supervise.h"
 

@@ -5,19 +5,13 @@
 #include <string.h>
 
 #include "cli/base/clock.h"
-#include "cli/base/json.h"
 #include "cli/base/output.h"
-#include "cli/base/owned.h"
 #include "cli/base/signals.h"
 #include "cli/base/text.h"
 #include "cli/base/units.h"
-#include "cli/command/commands.h"
-#include "cli/command/outputs.h"
-#include "cli/command/progress.h"
 #include "cli/command/run.h"
 #include "cli/measure/channel.h"
 #include "cli/measure/halving.h"
-#include "cli/sweep/tunings.h"
 
 struct tune_case {
   const struct attn_case *attn_case;
@@ -323,8 +317,6 @@ static const char *const verdict_texts[HALVING_VERDICT_COUNT] = {
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
-enum { BEST, BEST_US, DEFAULT_US, FASTER, INTERVAL, TRIED, FAILED, VERDICT, COLUMNS };
-
 struct tuned_row {
   const struct tune *tune;
   const struct tune_case *of;
@@ -344,15 +336,14 @@ static void fill_cells(const void *tuned, char cell[][TEXT_CELL_MAX]) {
   const struct halving *search = &row->of->search;
   const struct stats *gain = &row->result.gain;
   const bool has_best = search->best != 0 || row->verdict == HALVING_default_best;
-  for (size_t i = 0; i < COLUMNS; ++i) snprintf(cell[i], TEXT_CELL_MAX, "-");
-  if (has_best) snprintf(cell[BEST], TEXT_CELL_MAX, "%s", tune_spec(row->tune, row->of, search->best)->text);
-  units_format(row->result.best_us, cell[BEST_US]);
-  units_format(row->result.default_us, cell[DEFAULT_US]);
-  if (gain->n > 0) snprintf(cell[FASTER], TEXT_CELL_MAX, "%.3fx", gain->median);
-  if (gain->n > 0) snprintf(cell[INTERVAL], TEXT_CELL_MAX, "%.3f to %.3f", gain->ci_low, gain->ci_high);
-  snprintf(cell[TRIED], TEXT_CELL_MAX, "%zu of %zu", row->result.tried, search->count + row->of->left_out);
-  snprintf(cell[FAILED], TEXT_CELL_MAX, "%zu", row->result.failed);
-  snprintf(cell[VERDICT], TEXT_CELL_MAX, "%s", verdict_texts[row->verdict]);
+  char faster[32], interval[64], tried[64];
+  snprintf(faster, sizeof faster, "%.3fx", gain->median);
+  snprintf(interval, sizeof interval, "%.3f to %.3f", gain->ci_low, gain->ci_high);
+  snprintf(tried, sizeof tried, "%zu of %zu", row->result.tried, search->count + row->of->left_out);
+  TEXT_CELLS(cell, has_best ? tune_spec(row->tune, row->of, search->best)->text : NULL,
+             units_short(row->result.best_us).text, units_short(row->result.default_us).text,
+             gain->n > 0 ? faster : NULL, gain->n > 0 ? interval : NULL, tried,
+             units_fixed((double)row->result.failed, 0).text, verdict_texts[row->verdict]);
 }
 
 static void name_case(const void *row, char out[TEXT_CELL_MAX]) {
@@ -365,16 +356,13 @@ static enum text_tone tone_of(const void *row) {
   return verdict == HALVING_better ? TEXT_BEST : TEXT_PLAIN;
 }
 
-static const struct text_column columns[COLUMNS] = {
-    [BEST] = {"best", "", true, 0, 16},
-    [BEST_US] = {"best", "us", false, 0, 0},
-    [DEFAULT_US] = {"default", "us", false, 0, 0},
-    [FASTER] = {"faster", "", false, 0, 0},
-    [INTERVAL] = {"95 % interval", "", false, 0, 0},
-    [TRIED] = {"tried", "", false, 2, 0},
-    [FAILED] = {"failed", "", false, 3, 0},
-    [VERDICT] = {"", "", true, 1, 0},
+static const struct text_column columns[] = {
+    {"best", "", true, 0, 16},          {"best", "us", false, 0, 0},
+    {"default", "us", false, 0, 0},     {"faster", "", false, 0, 0},
+    {"95 % interval", "", false, 0, 0}, {"tried", "", false, 2, 0},
+    {"failed", "", false, 3, 0},        {"", "", true, 1, 0},
 };
+enum { COLUMNS = sizeof columns / sizeof *columns };
 
 static struct status write_text(const struct tune *tune, FILE *file) {
   const size_t count = tune->case_count;

@@ -5,7 +5,6 @@
 #include "cli/base/text.h"
 #include "cli/gate/sinks.h"
 #include "cli/options/options.h"
-#include "cli/sweep/shape_spec.h"
 
 /* A shell word as it stands in the command, quotes included. */
 struct word {

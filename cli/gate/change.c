@@ -1,13 +1,12 @@
 /* Finds change points by t-tests over seeded intervals. */
-#include "cli/gate/change.h"
+#include "cli/gate/history.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/base/owned.h"
-#include "cli/base/stats.h"
-#include "cli/gate/student.h"
+#include "cli/gate/judge.h"
 
 enum { NEIGHBOURS = 7, WINDOW = 2 * NEIGHBOURS + 1 };
 /* In standard deviations: how far a value may be from the median of its neighbours, so that three disturbed values in
@@ -147,13 +146,7 @@ struct splits {
 };
 
 static struct status add_interval(const struct series *series, size_t from, size_t to, struct splits *out) {
-  if (out->count == out->room) {
-    const size_t room = 2 * out->room + 64;
-    struct split *grown = realloc(out->item, room * sizeof *grown);
-    if (grown == NULL) return status_make(STATUS_MEMORY, "no memory for %zu intervals", room);
-    out->item = grown;
-    out->room = room;
-  }
+  TRY(owned_grow(&out->item, out->count, &out->room, sizeof *out->item, "intervals"));
   out->item[out->count++] = best_split(series, from, to);
   out->tests += to - from - 2 * CHANGE_SIDE_LEAST + 1;
   return status_ok();

@@ -6,11 +6,7 @@
 #include <string.h>
 
 #include "cli/analyse/metrics.h"
-#include "cli/gate/identity.h"
 #include "cli/gate/judge.h"
-#include "cli/gate/suite.h"
-#include "cli/record/cards.h"
-#include "cli/record/event_overhead.h"
 
 struct compare_settings compare_defaults(void) {
   return (struct compare_settings){

@@ -26,14 +26,16 @@
  * them.
  *
  * A row that is regressed must be regressed again in fresh processes, and a row that is undecided is measured again
- * up to three times (confirm.h). A row that fails must also pass a t-test with a Bonferroni correction: in pairs for
- * the number of suspects, in two samples, where the base is not measured again, for the number of all rows. The
+ * up to three times (confirm_add). A row that fails must also pass a t-test with a Bonferroni correction: in pairs
+ * for the number of suspects, in two samples, where the base is not measured again, for the number of all rows. The
  * decision line of 0.75 T lies below T, so that a true slowdown of T is found nearly always and not half of the time.
  * The lower bound protects against processes that fall into two groups. The confirmation makes false alarms rarer.
  * results/gate_rule.md has the resulting error rates, and `attnbench gate --selftest` measures them for one machine.
  */
 #pragma once
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "cli/record/journal.h"
@@ -183,7 +185,7 @@ struct compare_row {
   bool dram_bound;              /* its time does not follow the SM clock */
   uint32_t family;              /* of how many rows one may look slow by chance; 0: no t-test */
   double floor_us;              /* of the settings, for its mode */
-  double event_overhead_us;     /* subtracted from the times of both sides before any ratio (event_overhead.h) */
+  double event_overhead_us;     /* subtracted from the times of both sides before any ratio (event_overhead_off) */
   double physical_us;           /* lower bound of the time of this shape on this device (floor.h); NAN: unknown */
   struct compare_limits limits; /* of the threshold that the settings give it */
   struct compare_noise others;  /* after few pairs: the noise of all rows */
@@ -267,3 +269,71 @@ void again_command(const struct compare *, const struct compare_row *, char *out
 /* Whether a shell would do nothing but start one program with this command. People paste commands from reports, which
  * may come from an untrusted source. */
 bool again_command_is_plain(const char *command);
+
+/* Checks whether two reports can be compared, and whether a report can be a baseline. */
+
+/* Fills compare->difference, ->difference_count and ->comparable. */
+void identity_compare(struct compare *);
+
+/* Adds a difference; with a fatal one the reports are not comparable. */
+void identity_add_difference(struct compare *, const char *key, bool fatal, const char *base, const char *now);
+
+/* Checks that this report can be the base of `--baseline`. STATUS_NOT_COMPARABLE when its run is unfinished, was
+ * built from a tree with uncommitted changes, ran under a profiler, or has fewer than COMPARE_BASELINE_MIN processes.
+ * The message begins with `path` and says how to make a usable one. */
+struct status identity_check_baseline(const char *path, const struct journal_data *);
+
+/* Measures rows again in fresh processes before their verdict is final.
+ *
+ * A row that is regressed (or needs more cycles) remains so only when the fresh processes alone give that verdict
+ * too, since its first measurement was selected for being slow. A row that is undecided is judged by all its
+ * measurements, and is regressed only when the fresh processes alone are regressed as well; this is repeated up to
+ * COMPARE_LOOKS_MAX times. Times that are not fit for a verdict (judge_unfit) are left out. All cases together are
+ * treated as a row. */
+
+/* Whether this row has to be measured again before its verdict is final. */
+bool confirm_wants(const struct compare_row *);
+/* Whether any row has to, or all cases together. */
+bool confirm_wants_any(const struct compare *);
+/* Whether all cases together have to, so that the whole sweep is measured again. */
+bool confirm_wants_all(const struct compare *);
+
+/* Adds one more measurement of the rows that need it and judges them again. `fresh` compares only the fresh
+ * processes, with the same settings, and may hold more cells. When paired, its base is measured again too; else it is
+ * the same data. *fresh may be freed afterwards; its rows are put in another order. */
+struct status confirm_add(struct compare *, struct compare *fresh);
+
+/* The cells to be measured again before the verdicts of a comparison are final: those of the rows that
+ * need it, or every cell when all cases together need it. */
+
+struct suspects {
+  char (*text)[CELL_NAME_MAX];
+  const char **only; /* "KEY/VARIANT", each cell once; points into text */
+  size_t count;
+};
+
+/* The caller frees with suspects_free, also on failure. */
+struct status suspects_of(const struct compare *, struct suspects *out);
+/* The cells that a measurement in steps goes on with: those with a row that is open (compare_is_open). */
+struct status suspects_open(const struct compare *, struct suspects *out);
+void suspects_free(struct suspects *);
+
+/* The worse one of the exit codes of the comparison and of the new report's cells: a failed cell fails the gate even
+ * when the base does not have it. Worst first: 6, 3, 4, 1, 5, 0. */
+enum exit_code suspects_exit_code(const struct compare *);
+
+/* The order of the two programs within each pair. It is random, since a fixed order can coincide with a periodic
+ * disturbance: with other load during every fourth process, the order candidate-base-base-candidate missed half of
+ * the 3 % slowdowns. */
+
+/* Draws in which of `rounds` pairs the candidate runs first: in half of them, rounded up or down at random. The order
+ * depends only on the arguments; `measurement` is the number of the measurement, 0 for the first. */
+void order_draw(uint64_t seed, uint32_t measurement, uint32_t rounds, bool *candidate_first);
+
+/* The same for a measurement that may end after `first` pairs, or after any `step` more: the candidate runs first in
+ * half of the first pairs, and in half of each step. */
+void order_draw_steps(uint64_t seed, uint32_t measurement, uint32_t rounds, uint32_t first, uint32_t step,
+                      bool *candidate_first);
+
+/* An unpredictable seed; never 0. */
+uint64_t order_seed(void);

@@ -1,12 +1,10 @@
 /* Adds fresh processes to the rows of a comparison that wanted them, and judges those anew. */
-#include "cli/gate/confirm.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "cli/gate/judge.h"
-#include "cli/gate/suite.h"
 
 bool confirm_wants(const struct compare_row *row) {
   if (row->key == NULL) return false;

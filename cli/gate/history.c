@@ -7,21 +7,8 @@
 
 #include "cli/base/owned.h"
 #include "cli/base/text.h"
-#include "cli/record/process.h"
 
 /* ---- runs ---------------------------------------------------------------------------------------------------- */
-
-/* Makes room for one more element in a list that grows. */
-static struct status grow(void *list, size_t count, size_t *room, size_t size, const char *what) {
-  void **items = list;
-  if (count < *room) return status_ok();
-  const size_t wanted = 2 * *room + 16;
-  void *grown = realloc(*items, wanted * size);
-  if (grown == NULL) return status_make(STATUS_MEMORY, "no memory for %zu %s", wanted, what);
-  *items = grown;
-  *room = wanted;
-  return status_ok();
-}
 
 static uint64_t add_text(uint64_t hash, const char *text) { return hash_add(hash, text, strlen(text) + 1); }
 
@@ -50,7 +37,7 @@ static void fill_run(const struct journal_data *data, struct history_run *out) {
 }
 
 static struct status add_run(struct history *history, const char *path, const struct journal_data *data) {
-  TRY(grow(&history->runs, history->run_count, &history->run_room, sizeof *history->runs, "runs"));
+  TRY(owned_grow(&history->runs, history->run_count, &history->run_room, sizeof *history->runs, "runs"));
   struct history_run *run = &history->runs[history->run_count];
   *run = (struct history_run){.path = strdup(path), .identity = identity_of(data)};
   if (run->path == NULL) return status_make(STATUS_MEMORY, "no memory for a path");
@@ -91,7 +78,7 @@ static struct status find_series(struct history *history, const struct history_s
     *out = &history->series[at];
     return status_ok();
   }
-  TRY(grow(&history->series, history->series_count, &history->series_room, sizeof *history->series, "series"));
+  TRY(owned_grow(&history->series, history->series_count, &history->series_room, sizeof *history->series, "series"));
   history->hint = history->series_count++;
   *out = &history->series[history->hint];
   **out = *like;
@@ -124,7 +111,7 @@ static struct status add_point(struct history *history, const struct journal_dat
     snprintf(like.reference, sizeof like.reference, "%s", record->speedup.reference);
   like.hash = hash_of(&like);
   TRY(find_series(history, &like, &series));
-  TRY(grow(&series->points, series->count, &series->room, sizeof *series->points, "points"));
+  TRY(owned_grow(&series->points, series->count, &series->room, sizeof *series->points, "points"));
   series->points[series->count++] = point;
   return status_ok();
 }

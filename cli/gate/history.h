@@ -1,9 +1,41 @@
 /* The times of cells over many runs: a series for each case, variant, mode, kind of card and reference, and where its
- * level changed (change.h). */
+ * level changed. */
 #pragma once
 
-#include "cli/gate/change.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
 #include "cli/record/journal.h"
+
+/* Change points: where the level of a series of values changed for good. Pure.
+ *
+ * Every split of every seeded interval (Kovacs and others: Seeded binary segmentation, 2023) is a Student's t-test of
+ * the values before against those after it. All tests together raise a false alarm in at most CHANGE_FALSE_ALARMS of
+ * the series in which nothing changes (Bonferroni), however long they are. Values far from the median of their
+ * neighbours are moved towards it first, so that a few disturbed runs are no change. */
+
+enum { CHANGE_POINTS_MAX = 32, CHANGE_SIDE_LEAST = 3 };
+#define CHANGE_FALSE_ALARMS 0.05
+/* A smaller change, as a difference of logarithms, is nobody's business. */
+#define CHANGE_SHIFT_LEAST 0.005
+
+struct change_point {
+  size_t at;               /* index of the first value of the new level */
+  size_t earliest, latest; /* between which `at` lies with a confidence of 95 % */
+  double before, after;    /* the levels: means, of the values up to the neighbouring change points */
+  double shift, low, high; /* after - before, and its 95 % interval */
+};
+
+struct change_points {
+  size_t count;
+  struct change_point item[CHANGE_POINTS_MAX]; /* in the order of the series; of more, the clearest ones */
+  bool is_drift; /* a line fits the values better than the steps that were found; count is 0 then */
+  double drift;  /* along that line, from the first to the last value */
+};
+
+/* STATUS_MEMORY. `count` may be 0. All values are finite. */
+struct status change_find(const double *value, size_t count, struct change_points *out);
 
 /* What is known of one file. */
 struct history_run {
@@ -75,3 +107,33 @@ void history_free(struct history *);
 double history_value(const struct history *, const struct history_series *, const struct history_point *);
 /* Is it a slowdown that stands, and for which a kernel is to blame? */
 bool history_is_regression(const struct history_series *, const struct history_change *);
+
+/* A history as text, JSON and CSV, and the commands that search a commit between two runs. */
+
+#define HISTORY_SCHEMA "attnbench.history/1"
+
+/* Each writes to an open stream; the caller checks ferror. */
+struct status history_sinks_text(const struct history *, FILE *);
+struct status history_sinks_json(const struct history *, FILE *);
+struct status history_sinks_csv(const struct history *, FILE *);
+/* For each slowdown that stands, the largest first, a line for a shell that lets git bisect find its commit. */
+struct status history_sinks_bisect(const struct history *, FILE *);
+
+/* A change with its series, for lists of all changes. */
+struct history_item {
+  const struct history *history;
+  const struct history_series *series;
+  const struct history_change *change; /* NULL: the series drifts */
+};
+/* All changes and drifts, worst first: regressions, then other changes that stand, then those that do not. The caller
+ * frees *out, also on failure. */
+struct status history_sinks_list(const struct history *, struct history_item **out, size_t *count);
+/* "slower", "faster", "slower, reverted", "drifts". */
+const char *history_sinks_word(const struct history_item *);
+/* The change in percent: "+3.1 %". */
+enum { HISTORY_PERCENT_MAX = 32 };
+void history_sinks_percent(double shift, char out[HISTORY_PERCENT_MAX]);
+/* "3 series of 2 cases in 40 runs, 2026-01-02 to 2026-03-04; 1 file left out", and the answer: "1 is slower". */
+enum { HISTORY_LINE_MAX = 512 };
+void history_sinks_counts(const struct history *, char out[HISTORY_LINE_MAX]);
+void history_sinks_answer(const struct history *, char out[HISTORY_LINE_MAX]);

@@ -1,5 +1,5 @@
 /* Writes a history as text, JSON and CSV. */
-#include "cli/gate/history_sinks.h"
+#include "cli/gate/history.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -93,14 +93,12 @@ void history_sinks_answer(const struct history *history, char out[HISTORY_LINE_M
 
 /* ---- text: changes ------------------------------------------------------------------------------------------- */
 
-enum { WHAT, CHANGE, BOUNDS, CASE, VARIANT, MODE, COMMIT, DATE, BETWEEN, CHANGE_COLUMNS };
-static const struct text_column change_columns[CHANGE_COLUMNS] = {
-    [WHAT] = {"what", "", true, 0, 0},        [CHANGE] = {"time", "", false, 0, 0},
-    [BOUNDS] = {"bounds", "", false, 3, 0},   [CASE] = {"case", "", true, 0, 20},
-    [VARIANT] = {"variant", "", true, 0, 12}, [MODE] = {"mode", "", true, 0, 0},
-    [COMMIT] = {"commit", "", true, 0, 0},    [DATE] = {"date", "", true, 1, 0},
-    [BETWEEN] = {"surely", "", true, 2, 0},
+static const struct text_column change_columns[] = {
+    {"what", "", true, 0, 0},   {"time", "", false, 0, 0},    {"bounds", "", false, 3, 0},
+    {"case", "", true, 0, 20},  {"variant", "", true, 0, 12}, {"mode", "", true, 0, 0},
+    {"commit", "", true, 0, 0}, {"date", "", true, 1, 0},     {"surely", "", true, 2, 0},
 };
+enum { CHANGE_COLUMNS = sizeof change_columns / sizeof *change_columns };
 
 static const struct history_run *run_of(const struct history_item *item, size_t point) {
   return &item->history->runs[item->series->points[point].run];
@@ -109,22 +107,23 @@ static const struct history_run *run_of(const struct history_item *item, size_t 
 static void fill_change(const void *of, char cell[][TEXT_CELL_MAX]) {
   const struct history_item *item = of;
   const struct history_series *series = item->series;
-  for (size_t i = 0; i < CHANGE_COLUMNS; ++i) snprintf(cell[i], TEXT_CELL_MAX, "-");
-  snprintf(cell[WHAT], TEXT_CELL_MAX, "%s", history_sinks_word(item));
-  history_sinks_percent(shift_of(item), cell[CHANGE]);
-  snprintf(cell[CASE], TEXT_CELL_MAX, "%.*s", TEXT_CELL_MAX - 1, series->key);
-  snprintf(cell[VARIANT], TEXT_CELL_MAX, "%s", series->variant);
-  snprintf(cell[MODE], TEXT_CELL_MAX, "%s", time_mode_name(series->mode));
-  if (item->change == NULL) return;
   const struct history_change *change = item->change;
-  char low[HISTORY_PERCENT_MAX], high[HISTORY_PERCENT_MAX];
-  history_sinks_percent(change->point.low, low);
-  history_sinks_percent(change->point.high, high);
-  snprintf(cell[BOUNDS], TEXT_CELL_MAX, "%s to %s", low, high);
-  snprintf(cell[COMMIT], TEXT_CELL_MAX, "%.10s", run_of(item, change->point.at)->commit);
-  snprintf(cell[DATE], TEXT_CELL_MAX, "%.10s", run_of(item, change->point.at)->date);
-  snprintf(cell[BETWEEN], TEXT_CELL_MAX, "%.10s..%.10s", run_of(item, change->good)->commit,
-           run_of(item, change->bad)->commit);
+  char percent[HISTORY_PERCENT_MAX], low[HISTORY_PERCENT_MAX], high[HISTORY_PERCENT_MAX];
+  char bounds[2 * HISTORY_PERCENT_MAX + 8], commit[16], date[16], between[32];
+  const bool is_step = change != NULL;
+  history_sinks_percent(shift_of(item), percent);
+  if (is_step) {
+    const struct history_run *run = run_of(item, change->point.at);
+    history_sinks_percent(change->point.low, low);
+    history_sinks_percent(change->point.high, high);
+    snprintf(bounds, sizeof bounds, "%s to %s", low, high);
+    snprintf(commit, sizeof commit, "%.10s", run->commit);
+    snprintf(date, sizeof date, "%.10s", run->date);
+    snprintf(between, sizeof between, "%.10s..%.10s", run_of(item, change->good)->commit,
+             run_of(item, change->bad)->commit);
+  }
+  TEXT_CELLS(cell, history_sinks_word(item), percent, is_step ? bounds : NULL, series->key, series->variant,
+             time_mode_name(series->mode), is_step ? commit : NULL, is_step ? date : NULL, is_step ? between : NULL);
 }
 
 static enum text_tone tone_of_change(const void *of) { return rank_of(of) == 0 ? TEXT_BAD : TEXT_PLAIN; }
@@ -161,14 +160,12 @@ static void print_changes(const struct history_item *items, size_t count, FILE *
 
 /* ---- text: series -------------------------------------------------------------------------------------------- */
 
-enum { S_VARIANT, S_MODE, S_POINTS, S_FIRST, S_NOW, S_RATIO, S_SINCE, S_BASIS, S_CARD, SERIES_COLUMNS };
-static const struct text_column series_columns[SERIES_COLUMNS] = {
-    [S_VARIANT] = {"variant", "", true, 0, 12}, [S_MODE] = {"mode", "", true, 0, 0},
-    [S_POINTS] = {"runs", "", false, 3, 0},     [S_FIRST] = {"first", "us", false, 2, 0},
-    [S_NOW] = {"now", "us", false, 0, 0},       [S_RATIO] = {"speed", "x ref", false, 0, 0},
-    [S_SINCE] = {"change", "", false, 0, 0},    [S_BASIS] = {"against", "", true, 4, 0},
-    [S_CARD] = {"card", "", true, 5, 8},
+static const struct text_column series_columns[] = {
+    {"variant", "", true, 0, 12}, {"mode", "", true, 0, 0},    {"runs", "", false, 3, 0},
+    {"first", "us", false, 2, 0}, {"now", "us", false, 0, 0},  {"speed", "x ref", false, 0, 0},
+    {"change", "", false, 0, 0},  {"against", "", true, 4, 0}, {"card", "", true, 5, 8},
 };
+enum { SERIES_COLUMNS = sizeof series_columns / sizeof *series_columns };
 
 static const char *const bases[] = {
     [HISTORY_IN_TURNS] = "reference in turns", [HISTORY_ANCHORED] = "anchors", [HISTORY_ALONE] = "nothing"};
@@ -181,20 +178,17 @@ static double change_of(const struct history_series *series) {
 }
 
 static void fill_series(const void *of, char cell[][TEXT_CELL_MAX]) {
+  static const struct history_point none = {.us = NAN, .ratio = NAN};
   const struct history_series *series = of;
-  const struct history_point *last = series->count > 0 ? &series->points[series->count - 1] : NULL;
-  for (size_t i = 0; i < SERIES_COLUMNS; ++i) snprintf(cell[i], TEXT_CELL_MAX, "-");
-  snprintf(cell[S_VARIANT], TEXT_CELL_MAX, "%s", series->variant);
-  snprintf(cell[S_MODE], TEXT_CELL_MAX, "%s", time_mode_name(series->mode));
-  snprintf(cell[S_POINTS], TEXT_CELL_MAX, "%zu", series->count);
-  snprintf(cell[S_BASIS], TEXT_CELL_MAX, "%s",
-           series->basis == HISTORY_IN_TURNS ? series->reference : bases[series->basis]);
-  snprintf(cell[S_CARD], TEXT_CELL_MAX, "%s", series->card);
-  if (series->change_count > 0 || !isnan(series->drift)) history_sinks_percent(change_of(series), cell[S_SINCE]);
-  if (last == NULL) return;
-  units_format(series->points[0].us, cell[S_FIRST]);
-  units_format(last->us, cell[S_NOW]);
-  units_format_fixed(last->ratio, 3, cell[S_RATIO]);
+  const struct history_point *first = series->count > 0 ? series->points : &none,
+                             *last = series->count > 0 ? &series->points[series->count - 1] : &none;
+  const bool has_changed = series->change_count > 0 || !isnan(series->drift);
+  char percent[HISTORY_PERCENT_MAX];
+  history_sinks_percent(change_of(series), percent);
+  TEXT_CELLS(cell, series->variant, time_mode_name(series->mode), units_fixed((double)series->count, 0).text,
+             units_short(first->us).text, units_short(last->us).text, units_fixed(last->ratio, 3).text,
+             has_changed ? percent : NULL,
+             series->basis == HISTORY_IN_TURNS ? series->reference : bases[series->basis], series->card);
 }
 
 static void group_series(const void *of, char out[TEXT_CELL_MAX]) {

@@ -1,5 +1,4 @@
 /* Can two reports be compared at all: machine, driver, sweep, settings. */
-#include "cli/gate/identity.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -7,7 +6,6 @@
 #include <string.h>
 
 #include "cli/gate/judge.h"
-#include "cli/record/checked.h"
 
 enum { IDENTITY_TEXT_MAX = sizeof((struct compare_difference *)0)->base };
 

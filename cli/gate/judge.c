@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/gate/student.h"
-
 /* ---- evidence ------------------------------------------------------------------------------------------------ */
 
 /* A time of 0 (below the timer's resolution) or NAN is no observation. */

@@ -1,10 +1,8 @@
 /* Draws the order of the programs within pairs. */
-#include "cli/gate/order.h"
+#include "cli/gate/compare.h"
 
 #include <time.h>
 #include <unistd.h>
-
-#include "cli/base/random.h"
 
 static void draw(uint64_t *state, uint32_t rounds, bool *candidate_first) {
   const bool odd_one = random_next(state) % 2 == 0;

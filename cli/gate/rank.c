@@ -1,10 +1,8 @@
 /* Exact rank tests for few observations, with intervals of the shift. */
-#include "cli/gate/rank.h"
+#include "cli/gate/judge.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-#include "cli/base/stats.h"
 
 enum { WALSH_MAX = RANK_MAX * (RANK_MAX + 1) / 2, PAIRS_MAX = RANK_MAX * RANK_MAX };
 

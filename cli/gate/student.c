@@ -1,5 +1,5 @@
 /* Student's t distribution and Welch's test of two samples. */
-#include "cli/gate/student.h"
+#include "cli/gate/judge.h"
 
 #include <float.h>
 #include <math.h>

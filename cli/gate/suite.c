@@ -1,5 +1,5 @@
 /* The verdict over all cases of a comparison. */
-#include "cli/gate/suite.h"
+#include "cli/gate/judge.h"
 
 #include <math.h>
 

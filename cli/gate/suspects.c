@@ -1,11 +1,11 @@
 /* The cells that a comparison wants to see measured again. */
-#include "cli/gate/suspects.h"
+#include "cli/gate/compare.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/gate/confirm.h"
+#include "cli/base/owned.h"
 
 static void add(struct suspects *suspects, const struct compare_row *row) {
   char *text = suspects->text[suspects->count];
@@ -22,12 +22,9 @@ static bool wants_again(const struct compare *compare, const struct compare_row 
 
 static struct status list(const struct compare *compare,
                           bool (*is)(const struct compare *, const struct compare_row *), struct suspects *out) {
-  *out = (struct suspects){.text = calloc(compare->row_count + 1, sizeof *out->text),
-                           .only = calloc(compare->row_count + 1, sizeof *out->only)};
-  if (out->text == NULL || out->only == NULL) {
-    suspects_free(out);
-    return status_make(STATUS_MEMORY, "no memory for the suspects of %zu rows", compare->row_count);
-  }
+  *out = (struct suspects){.count = 0};
+  TRY(owned_array(&out->text, compare->row_count, sizeof *out->text, "suspects"));
+  TRY(owned_array(&out->only, compare->row_count, sizeof *out->only, "suspects"));
   for (size_t i = 0; i < compare->row_count; ++i) {
     const struct compare_row *row = &compare->rows[i];
     if (is(compare, row)) add(out, row);

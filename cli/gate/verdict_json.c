@@ -1,7 +1,6 @@
 /* A comparison as JSON. */
 
 #include "cli/gate/sinks.h"
-#include "cli/record/field_tables.h"
 #include "cli/report/views.h"
 
 #define COMPARE_SCHEMA "attnbench.compare/1"

@@ -1,7 +1,6 @@
 /* A comparison as JUnit XML. */
 #include <math.h>
 
-#include "cli/base/units.h"
 #include "cli/gate/sinks.h"
 
 /* What a verdict is in JUnit's words. A failure is a judgement, an error is one that could not be made. */

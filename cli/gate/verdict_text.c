@@ -9,28 +9,20 @@
 
 /* ---- columns ------------------------------------------------------------------------------------------------- */
 
-enum { VERDICT, CASE, VARIANT, MODE, BASE, NEW, CHANGE, BOUNDS, RUNS, COLUMN_COUNT };
 enum { REASONS_SHOWN_MAX = 8 };
-static const struct text_column columns[COLUMN_COUNT] = {
-    [VERDICT] = {"verdict", "", true, 0, 0},  [CASE] = {"case", "", true, 0, 24},
-    [VARIANT] = {"variant", "", true, 0, 12}, [MODE] = {"mode", "", true, 0, 0},
-    [BASE] = {"base", "us", false, 1, 0},     [NEW] = {"new", "us", false, 1, 0},
-    [CHANGE] = {"change", "", false, 0, 0},   [BOUNDS] = {"bounds", "", false, 2, 0},
-    [RUNS] = {"runs", "", false, 3, 0},
+static const struct text_column columns[] = {
+    {"verdict", "", true, 0, 0}, {"case", "", true, 0, 24},   {"variant", "", true, 0, 12},
+    {"mode", "", true, 0, 0},    {"base", "us", false, 1, 0}, {"new", "us", false, 1, 0},
+    {"change", "", false, 0, 0}, {"bounds", "", false, 2, 0}, {"runs", "", false, 3, 0},
 };
+enum { COLUMN_COUNT = sizeof columns / sizeof *columns };
 
 static void fill_cells(const void *of, char cell[][TEXT_CELL_MAX]) {
   const struct compare_row *row = *(const struct compare_row *const *)of;
   const struct sinks_numbers is = sinks_numbers(row);
-  snprintf(cell[VERDICT], TEXT_CELL_MAX, "%s%s", verdict_name(row->verdict), row->was_suspect ? "*" : "");
-  snprintf(cell[CASE], TEXT_CELL_MAX, "%s", row->key);
-  snprintf(cell[VARIANT], TEXT_CELL_MAX, "%s", row->variant);
-  snprintf(cell[MODE], TEXT_CELL_MAX, "%s", time_mode_name(row->mode));
-  snprintf(cell[BASE], TEXT_CELL_MAX, "%s", is.base);
-  snprintf(cell[NEW], TEXT_CELL_MAX, "%s", is.now);
-  snprintf(cell[CHANGE], TEXT_CELL_MAX, "%s", is.change);
-  snprintf(cell[BOUNDS], TEXT_CELL_MAX, "%s", is.bounds);
-  snprintf(cell[RUNS], TEXT_CELL_MAX, "%s", is.processes);
+  TEXT_CELLS(cell, verdict_name(row->verdict), row->key, row->variant, time_mode_name(row->mode), is.base, is.now,
+             is.change, is.bounds, is.processes);
+  if (row->was_suspect) text_append(cell[0], TEXT_CELL_MAX, "*");
 }
 
 /* Where one process of each side cannot decide, the changes are still what somebody wants to see. */

@@ -4,8 +4,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "cli/gate/identity.h"
-
 static const struct {
   const char *name;
   double share, seconds;

@@ -1,8 +1,5 @@
 /* Binds a planned cell to memory on the device. */
-#include "cli/measure/bind.h"
-
 #include "cli/measure/measure.h"
-#include "cli/record/plan.h"
 
 bool bind_library_missing(const struct variant_spec *spec, struct record *record) {
   const struct attn_vendor *vendor = spec->variant->vendor;

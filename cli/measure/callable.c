@@ -1,5 +1,5 @@
 /* Opens an interpreter in this process and calls the user's functions; callable.py is the other side. */
-#include "cli/measure/callable.h"
+#include "cli/measure/worker.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -11,10 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/base/json.h"
-#include "cli/base/owned.h"
 #include "cli/sweep/callable_spec.h"
-#include "kernels/problem/axes.h"
 
 /* callable.py and interpreter.py, as the Makefile turns them into numbers. */
 static const char glue[] = {

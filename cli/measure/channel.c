@@ -15,10 +15,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/base/child.h"
 #include "cli/base/clock.h"
-#include "cli/base/offspring.h"
 #include "cli/base/output.h"
-#include "cli/base/program_path.h"
+#include "cli/base/program.h"
 #include "cli/base/signals.h"
 
 extern char **environ;

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "cli/base/clock.h"
-#include "cli/record/plausible.h"
+#include "cli/record/journal.h"
 #include "kernels/bounds.h"
 #include "kernels/pattern.h"
 

@@ -113,7 +113,7 @@ struct status check_timed(struct bench *, bool whole, struct check_record *out);
  * where a sample's last launch is compared in this part of the rows. Pure. */
 double check_race_found(uint64_t samples, double rows_ratio);
 
-/* The record's status after its checks: `ok`; `wrong` or `implausible` (plausible.h) with the reason. */
+/* The record's status after its checks: `ok`; `wrong` or `implausible` (plausible_judge) with the reason. */
 void check_settle(struct record *, const struct device_info *);
 
 /* Writes one sentence that says what is wrong, for the row's reason; "" when the check found nothing wrong. */

@@ -1,5 +1,5 @@
 /* A thread for each card: waits for a job, does it with its supervisor, says that it is done. */
-#include "cli/measure/fleet.h"
+#include "cli/measure/supervise.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -16,10 +16,8 @@
 #include <unistd.h>
 
 #include "cli/base/clock.h"
-#include "cli/base/decimal.h"
-#include "cli/base/owned.h"
 #include "cli/base/signals.h"
-#include "cli/record/cards.h"
+#include "cli/base/units.h"
 
 enum job { JOB_NONE, JOB_OPEN, JOB_RENEW, JOB_MEASURE };
 enum { ORDINAL_MAX = 1023, NAME_MAX_BYTES = 16 };

@@ -1,13 +1,10 @@
 /* Calibrates a delay that makes a cell slower by a known share. */
-#include "cli/measure/inject.h"
+#include "cli/measure/measure.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/measure/measure.h"
-#include "cli/measure/speedup.h"
-#include "cli/record/event_overhead.h"
 #include "kernels/timing.h"
 
 enum {

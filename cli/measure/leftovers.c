@@ -1,5 +1,5 @@
 /* Reads and compares the state of a worker process. */
-#include "cli/measure/leftovers.h"
+#include "cli/measure/worker.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -18,7 +18,6 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "cli/base/hash.h"
 #include "cli/base/text.h"
 #include "kernels/float_mode.h"
 

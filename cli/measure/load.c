@@ -1,5 +1,4 @@
 /* Loads users' shared objects in a process of their own and registers what they describe. */
-#include "cli/measure/load.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -7,10 +6,8 @@
 #include <string.h>
 
 #include "cli/base/fields.h"
-#include "cli/base/owned.h"
 #include "cli/measure/supervise.h"
 #include "cli/sweep/callable_spec.h"
-#include "kernels/plugin.h"
 
 /* ---- descriptions -------------------------------------------------------------------------------------------- */
 

@@ -178,8 +178,7 @@ struct status measure_mode(struct device *device, struct bench *bench, enum time
                            struct time_record *out) {
   *out = record_time_unknown();
   out->launches_per_sample = mode == TIME_HOT ? hot_launches : 1;
-  OWNED(owned_free) double *us = malloc(settings->rule.max_samples * sizeof *us);
-  if (us == NULL) return status_make(STATUS_MEMORY, "no memory for %u samples", settings->rule.max_samples);
+  OWNED_ARRAY(double, us, settings->rule.max_samples, "samples");
   const double cost_us = measure_sample_us(mode, hot_launches, estimate_us);
   TRY(settle(device, bench, mode, settings, cost_us, out));
   TRY(sample_until_stop(device, bench, mode, &settings->rule, cost_us, us, out));

@@ -1,10 +1,9 @@
 /* How times are taken and outputs checked, as JSON. */
-#include "cli/measure/policy.h"
+#include "cli/measure/measure.h"
 
 #include <math.h>
 #include <stdio.h>
 
-#include "cli/measure/measure.h"
 #include "cli/record/field_tables.h"
 #include "kernels/bounds.h"
 #include "kernels/timing.h"

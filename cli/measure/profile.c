@@ -6,10 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/measure/bind.h"
 #include "cli/measure/check.h"
 #include "cli/measure/measure.h"
-#include "cli/record/plan.h"
 
 /* Registered once; filters of tools name it. */
 static const char span_name[] = "profile";
@@ -25,24 +23,24 @@ struct profile {
   size_t count, room;
 };
 
-struct status profile_open(struct device *device, size_t room, struct profile **out) {
-  struct profile *profile = calloc(1, sizeof *profile);
-  struct prepared *cells = calloc(room + 1, sizeof *cells);
-  if (profile == NULL || cells == NULL) {
-    free(profile);
-    free(cells);
-    return status_make(STATUS_MEMORY, "no memory for a profile of %zu cells", room);
-  }
-  *profile = (struct profile){.device = device, .cells = cells, .room = room};
-  *out = profile;
-  return status_ok();
-}
-
 void profile_close(struct profile *profile) {
   if (profile == NULL) return;
   for (size_t i = 0; i < profile->count; ++i) bench_close(profile->cells[i].bench);
   free(profile->cells);
   free(profile);
+}
+
+static void close_unfinished(struct profile **profile) { profile_close(*profile); }
+
+struct status profile_open(struct device *device, size_t room, struct profile **out) {
+  OWNED(close_unfinished) struct profile *profile = NULL;
+  TRY(owned_array(&profile, 1, sizeof *profile, "profile"));
+  TRY(owned_array(&profile->cells, room, sizeof *profile->cells, "cells of a profile"));
+  profile->device = device;
+  profile->room = room;
+  *out = profile;
+  profile = NULL;
+  return status_ok();
 }
 
 bool profile_fits(const struct device *device, const struct cells *cells, uint64_t *need, uint64_t *have) {

@@ -7,11 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/base/json.h"
-#include "cli/base/stats.h"
 #include "cli/base/text.h"
 #include "cli/base/units.h"
-#include "cli/base/version.h"
 
 /* ---- the worker's line --------------------------------------------------------------------------------------- */
 
@@ -194,26 +191,20 @@ void selftest_judge(const struct selftest_result *result, struct selftest_judgem
 
 /* ---- text ---------------------------------------------------------------------------------------------------- */
 
-enum { CHECK, VALUE, UNIT, BOUNDS, VERDICT, ABOUT, COLUMNS };
+static const struct text_column columns[] = {{"check", "", true, 0, 0},   {"value", "", false, 0, 0},
+                                             {"", "", true, 0, 0},        {"bounds", "", true, 1, 0},
+                                             {"verdict", "", true, 0, 0}, {"", "", true, 0, 20}};
+enum { COLUMNS = sizeof columns / sizeof *columns };
 
 static void fill_cells(const void *of, char cell[][TEXT_CELL_MAX]) {
-  const struct selftest_line *line = of;
   static const char *const verdicts[SELFTEST_VERDICT_COUNT] = {"PASS", "FAIL", "unknown"};
-  char high[UNITS_TEXT_MAX];
-  const bool is_bounded = isfinite(line->high);
-  units_format(line->high, high);
-  snprintf(cell[CHECK], TEXT_CELL_MAX, "%s", line->name);
-  snprintf(cell[VALUE], TEXT_CELL_MAX, "%s", units_fixed(line->value, 3).text);
-  snprintf(cell[UNIT], TEXT_CELL_MAX, "%s", line->unit);
-  snprintf(cell[BOUNDS], TEXT_CELL_MAX, is_bounded ? "%s to %s" : "at least %s", units_short(line->low).text, high);
-  snprintf(cell[VERDICT], TEXT_CELL_MAX, "%s", verdicts[line->verdict]);
-  snprintf(cell[ABOUT], TEXT_CELL_MAX, "%s", line->about);
+  const struct selftest_line *line = of;
+  char bounds[2 * UNITS_TEXT_MAX + 16];
+  snprintf(bounds, sizeof bounds, isfinite(line->high) ? "%s to %s" : "at least %s", units_short(line->low).text,
+           units_short(line->high).text);
+  TEXT_CELLS(cell, line->name, units_fixed(line->value, 3).text, line->unit, bounds, verdicts[line->verdict],
+             line->about);
 }
-
-static const struct text_column columns[COLUMNS] = {
-    [CHECK] = {"check", "", true, 0, 0},   [VALUE] = {"value", "", false, 0, 0},    [UNIT] = {"", "", true, 0, 0},
-    [BOUNDS] = {"bounds", "", true, 1, 0}, [VERDICT] = {"verdict", "", true, 0, 0}, [ABOUT] = {"", "", true, 0, 20},
-};
 
 struct status selftest_print_text(const struct selftest_report *report, FILE *file) {
   const struct selftest_judgement *judgement = report->judgement;

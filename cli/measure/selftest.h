@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "cli/record/field_tables.h"
-#include "cli/record/record.h"
 #include "kernels/timer_facts.h"
 
 #define SELFTEST_SCHEMA "attnbench.timer_selftest/1"

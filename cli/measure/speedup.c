@@ -1,15 +1,11 @@
 /* Times a cell and its reference in turns and takes the ratio. */
-#include "cli/measure/speedup.h"
+#include "cli/measure/measure.h"
 
 #include <math.h>
 #include <stdio.h>
 
 #include "cli/base/clock.h"
 #include "cli/measure/check.h"
-#include "cli/measure/measure.h"
-#include "cli/measure/steady.h"
-#include "cli/record/event_overhead.h"
-#include "cli/record/plan.h"
 
 enum {
   ROUNDS_MIN = 6,    /* the fewest whose range is a 95 % interval */

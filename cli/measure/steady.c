@@ -1,12 +1,11 @@
 /* Launches a row back to back until its time has settled, and takes it then. */
-#include "cli/measure/steady.h"
+#include "cli/measure/measure.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/base/clock.h"
-#include "cli/measure/measure.h"
 #include "kernels/timing.h"
 
 static const double narrow_relative = 0.005; /* half of the interval */
@@ -120,9 +119,8 @@ static struct status record_of(const struct stretch *stretch, double begun_s, bo
   const uint32_t count = stretch->taken < STEADY_WINDOWS ? stretch->taken : STEADY_WINDOWS;
   const uint32_t first = stretch->taken - count;
   const double start_s = stretch->window[first % STEADY_WINDOWS].start_s;
-  OWNED(owned_free) double *us = malloc(STEADY_WINDOWS * STEADY_WINDOW_SAMPLES * sizeof *us);
+  OWNED_ARRAY(double, us, STEADY_WINDOWS *STEADY_WINDOW_SAMPLES, "steady samples");
   uint32_t samples = 0;
-  if (us == NULL) return status_make(STATUS_MEMORY, "no memory for steady samples");
   for (uint32_t i = first; i < stretch->taken; ++i) {
     const struct window *window = &stretch->window[i % STEADY_WINDOWS];
     memcpy(us + samples, window->us, window->samples * sizeof *us);
@@ -141,9 +139,8 @@ struct status steady_measure(struct device *device, struct bench *bench, const s
                              uint32_t hot_launches, double estimate_us, bool keeps_samples, struct time_record *out) {
   MEASURE_RANGE(device, "time.steady");
   const double sample_us = measure_sample_us(TIME_STEADY, hot_launches, estimate_us), begun_s = clock_now_s();
-  OWNED(owned_free) struct stretch *stretch = calloc(1, sizeof *stretch);
   *out = record_time_unknown();
-  if (stretch == NULL) return status_make(STATUS_MEMORY, "no memory for steady samples");
+  OWNED_ARRAY(struct stretch, stretch, 1, "stretch of steady samples");
   out->launches_per_sample = hot_launches;
   while (!out->settled && (stretch->taken == 0 || clock_now_s() - begun_s < settings->most_s)) {
     TRY(take_window(device, bench, settings->window_s, sample_us, stretch));
@@ -154,8 +151,7 @@ struct status steady_measure(struct device *device, struct bench *bench, const s
 
 struct status steady_block(struct bench *bench, double seconds, double sample_us, double *median_us,
                            double *clock_mhz) {
-  OWNED(owned_free) struct window *window = malloc(sizeof *window);
-  if (window == NULL) return status_make(STATUS_MEMORY, "no memory for steady samples");
+  OWNED_ARRAY(struct window, window, 1, "window of steady samples");
   TRY(fill_window(bench, seconds / 2, sample_us, window));
   TRY(fill_window(bench, seconds / 2, sample_us, window));
   *median_us = window->median_us;

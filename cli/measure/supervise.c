@@ -7,13 +7,9 @@
 #include <string.h>
 
 #include "cli/base/clock.h"
-#include "cli/base/json.h"
-#include "cli/base/owned.h"
 #include "cli/base/signals.h"
 #include "cli/measure/channel.h"
-#include "cli/record/plan.h"
 #include "cli/sweep/callable_spec.h"
-#include "kernels/plugin.h"
 
 /* How long a process that answered may take to end, and one that runs on a device. */
 static const double patience_s = 2.0, device_patience_s = 5.0;

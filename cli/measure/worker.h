@@ -4,10 +4,11 @@
  * when the request pipe is closed, or after a line that reports a failure of the device or of the worker itself. */
 #pragma once
 
-#include "cli/base/json.h"
-#include "cli/base/profiled.h"
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cli/base/child.h"
 #include "cli/measure/measure.h"
-#include "cli/record/record.h"
 #include "cli/record/run_info.h"
 
 struct cell_request {
@@ -58,3 +59,53 @@ struct status worker_describe(const char *const *objects, size_t object_count);
 
 /* Opens the device, runs its self-test and writes one line (selftest_to_line), or the failure as above. */
 struct status worker_selftest(const char *device_spec);
+
+/* Python functions as variants (callable_spec.h): a worker opens libpython, and the function becomes a library that
+ * launches its own kernels (struct attn_vendor), on a GPU through PyTorch, on a CPU through NumPy. For worker
+ * processes only: opening runs the user's code. */
+
+/* Imports the function and adds its variant to the registry until the process ends. STATUS_USAGE says what is wrong
+ * with the text, the interpreter or the module, in the words of Python's exception. The interpreter is that of
+ * ATTN_PYTHON, else python3; device_spec is as for device_open, NULL in a process that only describes. */
+struct status callable_add(const char *text, const char *device_spec);
+
+/* Variants from shared objects (--load) in the parent process. The parent never opens an object. A child process
+ * opens it (supervise_load) and describes its variants, and the parent adds stand-ins to the registry: variants with
+ * names, texts and tunables but without hooks. Only workers call hooks, so that a crash in an object costs only its
+ * own cells. */
+
+/* Adds a stand-in for every variant of every object to the registry, where it remains. STATUS_USAGE names the object,
+ * what is wrong with it and what to do. Call before anything reads variant names. */
+struct status load_stand_ins(const char *const *paths, size_t count);
+
+/* Describes the variants of the registry from index `first` on as one line of JSON, in which enumerators are numbers;
+ * for the process that opened their objects. `left` is what their constructors changed (leftovers_tell). The caller
+ * frees the text; NULL without memory. */
+char *load_describe(size_t first, const char *left);
+
+/* What the code of a loaded object may leave in its worker: threads, child processes, timers, descriptors, and
+ * settings that the next cell would inherit. A worker reads this state before a cell and compares it afterwards. */
+
+enum { LEFTOVERS_LISTED_MAX = 1024, LEFTOVERS_SETTINGS_MAX = 16 };
+
+struct leftovers_list {
+  size_t count;
+  struct {
+    uint64_t id, what; /* `what` differs when the same id means something else */
+  } item[LEFTOVERS_LISTED_MAX];
+};
+
+struct leftovers_state {
+  struct leftovers_list threads, descriptors;
+  struct offspring children;
+  size_t timers;
+  uint64_t setting[LEFTOVERS_SETTINGS_MAX]; /* one hash for each kind of setting */
+};
+
+/* Reads the state of this process. It becomes the parent of every descendant whose own parent ends, and gets the
+ * default floating-point mode back. */
+void leftovers_read(struct leftovers_state *out);
+
+/* Compares the state of now with `before`. Writes what changed, "left 4 threads running; changed the umask", or "".
+ * Reaps children that have ended, which count as left. */
+void leftovers_tell(const struct leftovers_state *before, char *out, size_t size);

@@ -1,9 +1,8 @@
 /* Writes the man page and the completion scripts, and answers what a word of the command line can become. */
-#include "cli/options/generate.h"
 
 #include <string.h>
 
-#include "cli/base/version.h"
+#include "cli/base/program.h"
 #include "cli/options/table.h"
 
 /* ---- the man page ---------------------------------------------------------------------------------------------- */

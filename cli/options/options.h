@@ -9,8 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "cli/sweep/selection.h"
-#include "kernels/status.h"
+#include "cli/sweep/cells.h"
 
 /* The verbs from VERB_WORKER on are internal: attnbench starts its own processes with them, and shells ask one of
  * them how to complete a word. */
@@ -125,3 +124,14 @@ size_t options_relay(const struct options *, bool is_candidate, const char **out
 /* Does the printed command that measures one row of a comparison keep this option (OPTION_STAYS)? *has_value: the
  * option takes a value. */
 bool options_relay_stays(const char *name, size_t length, bool *has_value);
+
+/* Texts for other programs that are made from the tables of options: the man page, and the completion scripts of
+ * shells with what they ask for. */
+
+/* Writes the text named `what`. "man": attnbench(1) in roff; "bash", "zsh" or "fish": the completion script of that
+ * shell. STATUS_USAGE for any other name. */
+struct status generate_text(const char *what, FILE *);
+
+/* Writes what the last of the words can become, a line each: the word, a tab and what it is. The words are those of
+ * the command line after the program's name. The line FILE says that a file may stand there. */
+void generate_words(const char *const *words, size_t count, FILE *);

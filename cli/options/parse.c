@@ -1,7 +1,6 @@
 /* Parses the words of the command line into options. */
 #include <string.h>
 
-#include "cli/base/json.h"
 #include "cli/options/table.h"
 
 static struct status unknown_option(enum verb verb, const char *name) {

@@ -3,11 +3,7 @@
 
 #include <string.h>
 
-#include "cli/sweep/shipped.h"
-#include "cli/sweep/sweep.h"
-#include "cli/sweep/variant_group.h"
 #include "kernels/gpu_models.h"
-#include "kernels/variant.h"
 
 static const struct verb_row verbs[VERB_COUNT] = {
     [VERB_RUN] = {"run", "measure kernels over the shapes of a sweep (the default)",

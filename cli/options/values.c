@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cli/options/table.h"
-#include "cli/sweep/shipped.h"
 
 enum { COMPARED_ROUNDS_MIN = 5 };
 

@@ -1,5 +1,5 @@
 /* Scales, ticks and their labels. */
-#include "cli/page/axis.h"
+#include "cli/page/plot.h"
 
 #include <math.h>
 #include <stdio.h>

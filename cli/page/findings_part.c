@@ -1,11 +1,8 @@
 /* Findings, worst first, each with links to the rows that show it. */
 #include <string.h>
 
-#include "cli/base/markup.h"
 #include "cli/base/owned.h"
-#include "cli/page/html.h"
 #include "cli/page/parts.h"
-#include "cli/report/fold.h"
 
 enum { LINKS_SHOWN_MAX = 8 };
 
@@ -55,13 +52,13 @@ static void put_finding(const struct page *page, FILE *file, size_t source, cons
   const enum finding_id id = (enum finding_id)fold->kind;
   const size_t series = series_of(page, source, fold->variant);
   const char *severity = finding_severity_name((enum finding_severity)fold->severity);
-  fprintf(file, "<li id=\"finding-%s-%zu\" class=\"finding %s\"><h3><span class=\"severity\">%s</span> ",
-          finding_name(id), series, severity, severity);
-  html_element(file, "code", rows_series_text(page, series).text);
+  html_put(file,
+           "<li id=\"finding-%s-%zu\" class=\"finding %s\"><h3><span class=\"severity\">%s</span> <code>%s</code>",
+           finding_name(id), series, severity, severity, rows_series_text(page, series).text);
   markup_put(file, html_prose, ": %s</h3>\n<p>%s</p>", finding_name(id), fold->finding->measured);
   if (fold->finding->advice[0] != '\0')
     markup_put(file, html_prose, "<p class=\"advice\">%s</p>", fold->finding->advice);
-  markup_put(file, html_text, "<p class=\"meaning\">%s</p>", finding_help(id));
+  html_put(file, "<p class=\"meaning\">%s</p>", finding_help(id));
   put_rows(page, file, fold, series);
   fputs("</li>\n", file);
 }

@@ -4,13 +4,9 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "cli/base/markup.h"
 #include "cli/base/text.h"
 #include "cli/base/units.h"
-#include "cli/page/html.h"
 #include "cli/page/parts.h"
-#include "cli/record/failures.h"
-#include "cli/report/fastest.h"
 
 enum { LINE_MAX_BYTES = 8192 };
 
@@ -21,7 +17,7 @@ static void __attribute__((format(printf, 3, 4))) put_fact(FILE *file, const cha
   vsnprintf(text, sizeof text, format, list);
   va_end(list);
   if (text[0] == '\0') return;
-  markup_put(file, html_text, "<div><dt>%s</dt><dd>%s</dd></div>", name, text);
+  html_put(file, "<div><dt>%s</dt><dd>%s</dd></div>", name, text);
 }
 
 /* A command is broken between its words alone. */
@@ -111,14 +107,11 @@ static void put_source_name(const struct page *page, FILE *file, size_t index) {
   static const char *const sides[] = {"base", "new"};
   const struct merge_source *source = &page->source[index];
   const struct run_info *run = &source->report->journal->run;
-  char text[LINE_MAX_BYTES];
   fprintf(file, "<h2 class=\"source\">%zu", index + 1);
-  if (page->compare != NULL && index < 2) {
-    snprintf(text, sizeof text, ": %s, commit %s, %s", sides[index],
-             run->git_commit[0] != '\0' ? run->git_commit : "unknown", run->started_utc);
-    html_text(file, text);
-  }
-  if (source->path != NULL) markup_put(file, html_text, " <small>%s</small>", source->path);
+  if (page->compare != NULL && index < 2)
+    html_put(file, ": %s, commit %s, %s", sides[index], run->git_commit[0] != '\0' ? run->git_commit : "unknown",
+             run->started_utc);
+  if (source->path != NULL) html_put(file, " <small>%s</small>", source->path);
   fputs("</h2>", file);
 }
 
@@ -160,11 +153,9 @@ static void put_answer(const struct report *report, FILE *file) {
   failures_text(report->records, report->row_count, report->journal->run.cell_count, failed);
   if (status_failed(&status)) fastest[0] = '\0';
   if (fastest[0] == '\0' && failed[0] == '\0') return;
-  fprintf(file, "<p class=\"outcome %s\"><strong>", failed[0] == '\0' ? "passed" : "failed");
-  html_text(file, fastest);
+  html_put(file, "<p class=\"outcome %s\"><strong>%s", failed[0] == '\0' ? "passed" : "failed", fastest);
   fputs(fastest[0] != '\0' && failed[0] != '\0' ? "</strong>; <strong>" : "", file);
-  html_text(file, failed);
-  fputs("</strong></p>\n", file);
+  html_put(file, "%s</strong></p>\n", failed);
 }
 
 void head_write(const struct page *page, FILE *file) {

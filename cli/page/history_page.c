@@ -1,14 +1,9 @@
 /* Writes the page of a history. */
-#include "cli/page/history_page.h"
 
 #include <math.h>
 
-#include "cli/base/markup.h"
 #include "cli/base/owned.h"
 #include "cli/base/units.h"
-#include "cli/gate/history_sinks.h"
-#include "cli/page/html.h"
-#include "cli/page/parts.h"
 #include "cli/page/plot.h"
 
 enum { CURVE_HEIGHT = 96, CURVE_LEFT = 4, CURVE_TOP = 8, CURVE_BOTTOM = 78, CURVE_POINTS_MAX = 400 };
@@ -36,31 +31,30 @@ static void put_change(const struct history_item *item, FILE *file) {
   fprintf(file, "%s</td><td class=\"n\">%s%s%s</td><th scope=\"row\"><a href=\"#series-%zu\">", percent, low,
           change != NULL ? " to " : "", high, number_of(item));
   html_breakable(file, series->key);
-  markup_put(file, html_text, "</a></th><td>%s</td><td>%s</td>", series->variant, time_mode_name(series->mode));
+  html_put(file, "</a></th><td>%s</td><td>%s</td>", series->variant, time_mode_name(series->mode));
   if (change == NULL) {
     fputs("<td></td><td></td><td></td><td class=\"why\">a line fits it better than steps</td></tr>\n", file);
     return;
   }
-  markup_put(file, html_text, "<td>%s</td><td>%s</td><td>%s..%s</td><td class=\"why\">%s</td></tr>\n",
-             run_of(item, change->point.at)->commit, run_of(item, change->point.at)->date,
-             run_of(item, change->good)->commit, run_of(item, change->bad)->commit, change->besides);
+  html_put(file, "<td>%s</td><td>%s</td><td>%s..%s</td><td class=\"why\">%s</td></tr>\n",
+           run_of(item, change->point.at)->commit, run_of(item, change->point.at)->date,
+           run_of(item, change->good)->commit, run_of(item, change->bad)->commit, change->besides);
 }
 
 static void put_changes(const struct history_item *items, size_t count, FILE *file) {
   if (count == 0) return;
-  fputs(
-      "<section id=\"changes\" aria-labelledby=\"changes-h\">\n<h2 id=\"changes-h\">Changes</h2>\n<div "
-      "class=\"scroll\" "
-      "role=\"region\" aria-label=\"Changes\" tabindex=\"0\"><table class=\"sortable\"><caption>Every change of a "
-      "level, worst first. The commit is the first one measured with it; the range has it surely (95 %)</caption>"
-      "<thead><tr><th scope=\"col\" data-sort=\"text\">what</th><th scope=\"col\" data-sort=\"number\" "
-      "class=\"n\">time</th><th scope=\"col\" class=\"n\">bounds</th><th scope=\"col\" "
-      "data-sort=\"text\">case</th><th "
-      "scope=\"col\" data-sort=\"text\">variant</th><th scope=\"col\" data-sort=\"text\">mode</th><th scope=\"col\" "
-      "data-sort=\"text\">commit</th><th scope=\"col\" data-sort=\"text\">date</th><th scope=\"col\">surely "
-      "in</th><th "
-      "scope=\"col\">what else changed</th></tr></thead><tbody>\n",
-      file);
+  static const struct html_heading headings[] = {{"what", "text", false},    {"time", "number", true},
+                                                 {"bounds", NULL, true},     {"case", "text", false},
+                                                 {"variant", "text", false}, {"mode", "text", false},
+                                                 {"commit", "text", false},  {"date", "text", false},
+                                                 {"surely in", NULL, false}, {"what else changed", NULL, false},
+                                                 {NULL, NULL, false}};
+  fputs("<section id=\"changes\" aria-labelledby=\"changes-h\">\n<h2 id=\"changes-h\">Changes</h2>\n", file);
+  html_table_open(
+      file, "Changes",
+      "Every change of a level, worst first. The commit is the first one measured with it; the range has it "
+      "surely (95 %)",
+      headings);
   for (size_t i = 0; i < count; ++i) put_change(&items[i], file);
   fputs("</tbody></table></div>\n</section>\n", file);
 }
@@ -117,15 +111,15 @@ static void put_mark(const struct curve *curve, const struct history_change *cha
   history_sinks_percent(change->point.shift, percent);
   const char *colour = change->besides[0] != '\0' ? "c10" : change->point.shift > 0 ? "c7" : "c2";
   const double x = axis_at(&curve->x, (double)change->point.at - 0.5);
-  fprintf(file, "<g class=\"%s\"><path class=\"bar\" d=\"M%.1f %dV%d\"/><path class=\"mark\" d=\"M%.1f ", colour, x,
-          CURVE_TOP, CURVE_BOTTOM, x);
-  fprintf(file, "%.1fm-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0\"><title>",
-          axis_at(&curve->y, change->point.after - curve->base));
-  markup_put(file, html_text, "%s at %s, %s", percent, run_of(&item, change->point.at)->commit,
-             run_of(&item, change->point.at)->date);
-  fprintf(file, "</title></path></g><text x=\"%.1f\" y=\"%d\" text-anchor=\"%s\" class=\"note\">", x,
-          CURVE_BOTTOM + 13, x > PLOT_RIGHT - 60 ? "end" : "start");
-  markup_put(file, html_text, "%s %s</text>", percent, run_of(&item, change->point.at)->commit);
+  const struct history_run *run = run_of(&item, change->point.at);
+  html_put(
+      file,
+      "<g class=\"%s\"><path class=\"bar\" d=\"M%.1f %dV%d\"/><path class=\"mark\" d=\"M%.1f %.1fm-3 0a3 3 0 1 0 6 "
+      "0a3 3 0 1 0-6 0\"><title>%s at %s, %s</title></path></g>",
+      colour, x, CURVE_TOP, CURVE_BOTTOM, x, axis_at(&curve->y, change->point.after - curve->base), percent,
+      run->commit, run->date);
+  html_put(file, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"%s\" class=\"note\">%s %s</text>", x, CURVE_BOTTOM + 13,
+           x > PLOT_RIGHT - 60 ? "end" : "start", percent, run->commit);
 }
 
 static void put_levels(const struct curve *curve, FILE *file) {
@@ -143,11 +137,8 @@ static void put_levels(const struct curve *curve, FILE *file) {
 /* "wgmma hot: 12.3 us, 1.04 x cudnn" */
 static void put_caption(const struct history_series *series, FILE *file) {
   const struct history_point *last = &series->points[series->count - 1];
-  char us[UNITS_TEXT_MAX], ratio[UNITS_TEXT_MAX];
-  units_format(last->us, us);
-  units_format_fixed(last->ratio, 3, ratio);
-  markup_put(file, html_text, "%s %s: %s us now", series->variant, time_mode_name(series->mode), us);
-  if (series->reference[0] != '\0') markup_put(file, html_text, ", %s x %s", ratio, series->reference);
+  html_put(file, "%s %s: %s us now", series->variant, time_mode_name(series->mode), units_short(last->us).text);
+  if (series->reference[0] != '\0') html_put(file, ", %s x %s", units_fixed(last->ratio, 3).text, series->reference);
 }
 
 static void put_curve(const struct history *history, const struct history_series *series, FILE *file) {
@@ -157,16 +148,17 @@ static void put_curve(const struct history *history, const struct history_series
   history_sinks_percent(curve.y.high, high);
   fprintf(file, "<figure id=\"series-%zu\"><figcaption>", (size_t)(series - history->series));
   put_caption(series, file);
-  markup_put(file, html_text, " <small>%s</small></figcaption>", series->key);
-  fprintf(file, "<svg class=\"c0\" viewBox=\"0 0 %d %d\" role=\"img\"><title>Time of ", PLOT_WIDTH, CURVE_HEIGHT);
-  markup_put(file, html_text, "%s at %s over %zu runs, %s to %s from its first level</title>", series->variant,
-             series->key, series->count, low, high);
+  html_put(file, " <small>%s</small></figcaption>", series->key);
+  html_put(
+      file,
+      "<svg class=\"c0\" viewBox=\"0 0 %d %d\" role=\"img\"><title>Time of %s at %s over %zu runs, %s to %s from its "
+      "first level</title>",
+      PLOT_WIDTH, CURVE_HEIGHT, series->variant, series->key, series->count, low, high);
   put_line(&curve, file);
   put_levels(&curve, file);
-  if (series->change_count == 0) {
-    fprintf(file, "<text x=\"%d\" y=\"%d\" class=\"note\">", CURVE_LEFT, CURVE_BOTTOM + 13);
-    markup_put(file, html_text, "%s%s to %s</text>", isnan(series->drift) ? "" : "drifts: ", low, high);
-  }
+  if (series->change_count == 0)
+    html_put(file, "<text x=\"%d\" y=\"%d\" class=\"note\">%s%s to %s</text>", CURVE_LEFT, CURVE_BOTTOM + 13,
+             isnan(series->drift) ? "" : "drifts: ", low, high);
   fputs("</svg></figure>\n", file);
 }
 
@@ -179,10 +171,9 @@ static void put_curves(const struct history *history, bool changed, FILE *file) 
   for (size_t i = 0; i < history->series_count; ++i)
     count += history->series[i].count > 0 && has_changed(&history->series[i]) == changed;
   if (count == 0) return;
-  fprintf(file, "<section id=\"%s\" class=\"figure\" aria-labelledby=\"%s-h\">\n", changed ? "changed" : "steady",
-          changed ? "changed" : "steady");
-  fprintf(file, "<h2 id=\"%s-h\">%s</h2>\n", changed ? "changed" : "steady",
-          changed ? "Series that changed" : "Series that did not change");
+  const char *id = changed ? "changed" : "steady";
+  fprintf(file, "<section id=\"%s\" class=\"figure\" aria-labelledby=\"%s-h\">\n<h2 id=\"%s-h\">%s</h2>\n", id, id,
+          id, changed ? "Series that changed" : "Series that did not change");
   if (!changed) fprintf(file, "<details><summary>%zu series</summary>\n", count);
   fputs(
       "<p>Time, run by run, relative to the first level: up is slower. Red: slower; green: faster; grey: something "
@@ -203,10 +194,9 @@ struct status history_page_write(const struct history *history, FILE *file) {
   page_open(file, "history");
   history_sinks_answer(history, line);
   const bool fails = count > 0 && items[0].change != NULL && history_is_regression(items[0].series, items[0].change);
-  fprintf(file, "<p class=\"outcome %s\"><strong>", fails ? "failed" : "passed");
-  html_text(file, line);
+  html_put(file, "<p class=\"outcome %s\"><strong>%s</strong></p>\n", fails ? "failed" : "passed", line);
   history_sinks_counts(history, line);
-  markup_put(file, html_text, "</strong></p>\n<p>%s.</p>\n</header>\n<main>\n", line);
+  html_put(file, "<p>%s.</p>\n</header>\n<main>\n", line);
   put_changes(items, count, file);
   put_curves(history, true, file);
   put_curves(history, false, file);

@@ -1,12 +1,9 @@
 /* Escapes texts for HTML, attributes and CSV. */
-#include "cli/page/html.h"
+#include "cli/page/parts.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
-
-#include "cli/base/json.h"
-#include "cli/base/markup.h"
 
 static void put_char(FILE *file, uint32_t c) {
   const char *entity = markup_entity(c);
@@ -44,6 +41,21 @@ void html_element(FILE *file, const char *tag, const char *text) {
   fprintf(file, "<%s>", tag);
   html_text(file, text);
   fprintf(file, "</%.*s>", (int)strcspn(tag, " "), tag);
+}
+
+void html_table_open(FILE *file, const char *label, const char *caption, const struct html_heading *column) {
+  bool is_sorted = false;
+  for (const struct html_heading *at = column; at->heading != NULL; ++at) is_sorted = is_sorted || at->sort != NULL;
+  fprintf(file,
+          "<div class=\"scroll\" role=\"region\" aria-label=\"%s\" tabindex=\"0\"><table%s><caption>%s</caption>"
+          "<thead><tr>",
+          label, is_sorted ? " class=\"sortable\"" : "", caption);
+  for (; column->heading != NULL; ++column) {
+    fputs("<th scope=\"col\"", file);
+    if (column->sort != NULL) fprintf(file, " data-sort=\"%s\"", column->sort);
+    fprintf(file, "%s>%s</th>", column->is_number ? " class=\"n\"" : "", column->heading);
+  }
+  fputs("</tr></thead><tbody>\n", file);
 }
 
 void html_number(FILE *file, double value) {

@@ -2,7 +2,6 @@
 #include "cli/page/page.h"
 
 #include "cli/base/owned.h"
-#include "cli/page/html.h"
 #include "cli/page/parts.h"
 
 /* style.css and script.js, as the Makefile turns them into numbers. */
@@ -16,18 +15,16 @@ static const char script[] = {
 /* ---- the page -------------------------------------------------------------------------------------------------- */
 
 void page_open(FILE *file, const char *title) {
-  fputs(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<meta name=\"color-scheme\" content=\"light dark\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
-      "script-src 'unsafe-inline'; img-src data:\">\n<link rel=\"icon\" href=\"data:,\">\n<title>attnbench: ",
-      file);
-  html_text(file, title);
-  fprintf(file, "</title>\n<style>\n%s</style>\n</head>\n<body>\n", style);
-  fputs("<header>\n<p class=\"brand\">attnbench</p>\n<h1>", file);
-  html_text(file, title);
-  fputs("</h1>\n", file);
+  html_put(file,
+           "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+           "<meta name=\"color-scheme\" content=\"light dark\">\n"
+           "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+           "script-src 'unsafe-inline'; img-src data:\">\n<link rel=\"icon\" href=\"data:,\">\n<title>attnbench: "
+           "%s</title>\n<style>\n",
+           title);
+  fputs(style, file);
+  html_put(file, "</style>\n</head>\n<body>\n<header>\n<p class=\"brand\">attnbench</p>\n<h1>%s</h1>\n", title);
 }
 
 void page_close(FILE *file) { fprintf(file, "</main>\n<script>\n%s</script>\n</body>\n</html>\n", script); }
@@ -84,11 +81,9 @@ static struct status put_page(const struct page *page, FILE *file) {
 }
 
 struct status page_write_merge(const struct merge *merge, const struct compare *compare, FILE *file) {
-  struct page page;
+  OWNED(rows_free) struct page page = {.row_count = 0};
   TRY(rows_gather(merge, compare, &page));
-  const struct status status = put_page(&page, file);
-  rows_free(&page);
-  return status;
+  return put_page(&page, file);
 }
 
 /* Reports that are built, beside each other. */

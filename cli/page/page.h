@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "cli/gate/compare.h"
+#include "cli/gate/history.h"
 #include "cli/report/merge.h"
 
 /* Each writes the whole page to an open stream; the caller checks ferror. */
@@ -13,3 +14,8 @@ struct status page_write_report(const struct report *, FILE *);
 struct status page_write_merge(const struct merge *, const struct compare *, FILE *);
 /* The page of a comparison and its two reports. */
 struct status page_write_compare(const struct compare *, FILE *);
+
+/* A history as one HTML page: what changed, and a curve for each series with a mark at each change. */
+
+/* Writes the whole page to an open stream; the caller checks ferror. */
+struct status history_page_write(const struct history *, FILE *);

@@ -1,7 +1,58 @@
 /* The parts of a page. */
 #pragma once
 
-#include "cli/page/rows.h"
+#include <stdio.h>
+
+#include "cli/base/markup.h"
+#include "cli/page/page.h"
+
+/* The rows of a page, which all its parts use. */
+
+enum { PAGE_NAME_MAX = VARIANT_SPEC_MAX + 16, PAGE_COLOURS = 12 /* of style.css */ };
+
+/* A series: the rows of one variant in one source. */
+struct page_series {
+  const char *variant;
+  size_t source;
+  size_t number;     /* of the variant, the same in every source; selects the colour */
+  bool is_reference; /* other rows were timed against this variant */
+};
+
+struct page {
+  const struct merge_source *source;
+  size_t source_count;
+  struct merge_row *rows; /* copies of the rows of the merge, with their series set */
+  size_t row_count;
+  struct page_series *series;
+  size_t series_count;
+  const struct compare *compare; /* NULL: nothing is compared */
+};
+
+/* Makes the page of a merge, which must outlive it; the caller frees with rows_free, also on failure.
+ * STATUS_MEMORY. */
+struct status rows_gather(const struct merge *, const struct compare *, struct page *out);
+void rows_free(struct page *);
+
+/* "wgmma", or "wgmma (2)" on a page of several sources. */
+struct page_name {
+  char text[PAGE_NAME_MAX];
+};
+struct page_name rows_series_text(const struct page *, size_t series);
+/* Whether no row of the same case and device has a shorter hot time. */
+bool rows_is_fastest(const struct merge_row *);
+/* The times of a mode; NULL when it was not timed. */
+const struct time_record *rows_time(const struct merge_row *, enum time_mode);
+/* The median of a timed mode and its interval: over the processes when several measured it, else over the samples of
+ * the one process. */
+struct page_interval {
+  uint32_t processes; /* 0: one */
+  double median_us, low_us, high_us;
+};
+struct page_interval rows_interval_of(const struct merge_row *, enum time_mode);
+/* Whether `is` returns true for any row. */
+bool rows_any(const struct page *, bool (*is)(const struct merge_row *));
+/* The row of this cell as that source has it; NULL when there is none. */
+const struct merge_row *rows_find(const struct page *, size_t source, const char *key, const char *variant);
 
 /* Everything before the parts and behind them; a part of <header>, up to <main>, is the caller's. */
 void page_open(FILE *, const char *title);
@@ -23,3 +74,33 @@ bool roofline_figure_any(const struct page *);
 bool scaling_figure_any(const struct page *);
 bool cold_figure_any(const struct page *);
 bool findings_part_any(const struct page *);
+
+/* Writes texts and numbers as HTML, and as CSV within HTML. Texts may come from untrusted files. */
+
+/* Escapes a text for element content and for attributes in double quotes. Invalid characters, and those that change
+ * the direction of the following text, are replaced by U+FFFD. */
+void html_text(FILE *, const char *text);
+/* A sentence of attnbench itself, in which `words` in backquotes become <code>. */
+void html_prose(FILE *, const char *text);
+/* A text in which a line may break after each dot, such as a case's key in a narrow column. */
+void html_breakable(FILE *, const char *text);
+/* Like fprintf, but each %s is escaped (markup_put). */
+#define html_put(file, ...) markup_put((file), html_text, __VA_ARGS__)
+/* <tag>text</tag>; the tag may have attributes. */
+void html_element(FILE *, const char *tag, const char *text);
+/* A column of a table: its heading is HTML, and the script sorts by its "text" or "number" (NULL: not). */
+struct html_heading {
+  const char *heading, *sort;
+  bool is_number;
+};
+/* Opens a table in a region that scrolls, up to its rows; the row past the last heading has none. */
+void html_table_open(FILE *, const char *label, const char *caption, const struct html_heading *);
+/* Opens a table's cell of a number, by which the script sorts; NAN: it has none. */
+void html_number_cell(FILE *, double value);
+/* The shortest decimal text that reads back as the same value; nothing when it is not finite. */
+void html_number(FILE *, double value);
+
+/* A field of CSV (markup_csv). */
+void html_csv_text(FILE *, const char *text);
+/* For each number, a comma and the number. */
+void html_csv_numbers(FILE *, const double *numbers, size_t count);

@@ -5,7 +5,6 @@
 #include <stdarg.h>
 
 #include "cli/base/text.h"
-#include "cli/page/html.h"
 
 enum { TEXT_MAX = 512 };
 
@@ -15,12 +14,12 @@ static void put_legend(const struct page *page, FILE *file) {
   fputs("<ul class=\"legend\">", file);
   for (size_t i = 0; i < page->series_count; ++i) {
     const struct page_series *series = &page->series[i];
-    fprintf(file, "<li class=\"c%zu%s\" data-series=\"%zu\"><svg width=\"26\" height=\"12\" aria-hidden=\"true\">",
+    fprintf(file,
+            "<li class=\"c%zu%s\" data-series=\"%zu\"><svg width=\"26\" height=\"12\" aria-hidden=\"true\"><path "
+            "class=\"line\" d=\"M1 6H25\"/>",
             series->number % PAGE_COLOURS, series->is_reference ? " ref" : "", i);
-    fputs("<path class=\"line\" d=\"M1 6H25\"/>", file);
     plot_marker(file, series, 13, 6);
-    fputs("</svg> ", file);
-    html_element(file, "span", rows_series_text(page, i).text);
+    html_put(file, "</svg> <span>%s</span>", rows_series_text(page, i).text);
     fputs(series->is_reference ? " <small>reference</small></li>" : "</li>", file);
   }
   fputs("</ul>\n", file);
@@ -57,17 +56,10 @@ void plot_figure_close(FILE *file) { fputs("</section>\n", file); }
 /* ---- drawings -------------------------------------------------------------------------------------------------- */
 
 void plot_open_sized(const struct plot *plot, int width, int height, const char *title, const char *what) {
-  fputs("<figure><figcaption>", plot->file);
-  html_text(plot->file, title);
-  if (plot->about != NULL) {
-    fputc(' ', plot->file);
-    html_element(plot->file, "small", plot->about);
-  }
-  fprintf(plot->file, "</figcaption><svg viewBox=\"0 0 %d %d\" role=\"img\"><title>", width, height);
-  html_text(plot->file, what);
-  fputs(": ", plot->file);
-  html_text(plot->file, title);
-  fputs("</title>\n", plot->file);
+  html_put(plot->file, "<figure><figcaption>%s", title);
+  if (plot->about != NULL) html_put(plot->file, " <small>%s</small>", plot->about);
+  html_put(plot->file, "</figcaption><svg viewBox=\"0 0 %d %d\" role=\"img\"><title>%s: %s</title>\n", width, height,
+           what, title);
 }
 
 void plot_open(const struct plot *plot, const char *title, const char *what) {
@@ -80,8 +72,7 @@ void plot_close(const struct plot *plot) { fputs("</svg></figure>\n", plot->file
 static void put_label(FILE *file, double x, double y, const char *anchor, const char *more, const char *text) {
   if (text[0] == '\0') return;
   fprintf(file, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\"%s>", x, y, anchor, more);
-  html_text(file, text);
-  fputs("</text>", file);
+  html_put(file, "%s</text>", text);
 }
 
 void plot_y_ticks(const struct plot *plot, const char *name) {
@@ -157,7 +148,7 @@ void plot_marker(FILE *file, const struct page_series *series, double x, double 
 void plot_point(const struct plot *plot, const struct merge_row *row, double x, double y, double low, double high,
                 const char *format, ...) {
   const double at = axis_at(&plot->x, x);
-  char text[TEXT_MAX];
+  char text[TEXT_MAX] = "";
   va_list list;
   if (!isfinite(x) || !isfinite(y)) return;
   /* The table has the same links for a keyboard. */
@@ -167,15 +158,12 @@ void plot_point(const struct plot *plot, const struct merge_row *row, double x, 
     fprintf(plot->file, "<path class=\"bar\" d=\"M%.1f %.1fV%.1fm-2.5 0h5M%.1f %.1fh5\"/>", at, top, bottom, at - 2.5,
             top);
   }
-  fprintf(plot->file, "<path class=\"mark\" d=\"M%.1f %.1f%s\"><title>", at, axis_at(&plot->y, y),
-          shape_of(&plot->page->series[row->series]));
-  snprintf(text, sizeof text, "%s at %s: ", rows_series_text(plot->page, row->series).text,
-           row->row->record->attn_case.key);
   va_start(list, format);
   text_append_list(text, sizeof text, format, list);
   va_end(list);
-  html_text(plot->file, text);
-  fputs("</title></path></a>", plot->file);
+  html_put(plot->file, "<path class=\"mark\" d=\"M%.1f %.1f%s\"><title>%s at %s: %s</title></path></a>", at,
+           axis_at(&plot->y, y), shape_of(&plot->page->series[row->series]),
+           rows_series_text(plot->page, row->series).text, row->row->record->attn_case.key, text);
 }
 
 void plot_rows(const struct plot *plot, void (*put)(const struct plot *, const struct merge_row *, const void *of),

@@ -3,7 +3,6 @@
 
 #include "cli/analyse/roofs.h"
 #include "cli/base/units.h"
-#include "cli/page/html.h"
 #include "cli/page/plot.h"
 
 enum { TEXT_MAX = 512 };

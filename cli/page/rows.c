@@ -1,8 +1,10 @@
 /* Gathers the rows of all sources of a page and answers what its parts ask of them. */
-#include "cli/page/rows.h"
+#include "cli/page/parts.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "cli/base/owned.h"
 
 /* ---- what the parts ask ---------------------------------------------------------------------------------------- */
 
@@ -77,12 +79,8 @@ static void mark_reference(struct page *page, const struct merge_row *row) {
 struct status rows_gather(const struct merge *merge, const struct compare *compare, struct page *out) {
   const size_t count = merge->row_count;
   *out = (struct page){.source = merge->source, .source_count = merge->source_count, .compare = compare};
-  out->rows = calloc(count + 1, sizeof *out->rows);
-  out->series = calloc(count + 1, sizeof *out->series);
-  if (out->rows == NULL || out->series == NULL) {
-    rows_free(out);
-    return status_make(STATUS_MEMORY, "no memory for a page of %zu rows", count);
-  }
+  TRY(owned_array(&out->rows, count, sizeof *out->rows, "rows of a page"));
+  TRY(owned_array(&out->series, count, sizeof *out->series, "series of a page"));
   for (; out->row_count < count; ++out->row_count) {
     struct merge_row *row = &out->rows[out->row_count];
     *row = merge->rows[out->row_count];

@@ -5,7 +5,6 @@
 
 #include "cli/base/owned.h"
 #include "cli/base/units.h"
-#include "cli/page/html.h"
 #include "cli/page/plot.h"
 
 enum { TEXT_MAX = 512, STEPS_MAX = 64 };

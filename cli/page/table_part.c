@@ -2,33 +2,31 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "cli/base/markup.h"
 #include "cli/base/units.h"
-#include "cli/page/html.h"
 #include "cli/page/parts.h"
 #include "cli/report/columns.h"
 
 /* A cell: its text, and the number that it is sorted by (NAN: by its text). */
-struct cell {
+struct column_cell {
   char text[TEXT_CELL_MAX];
   double number;
 };
 
-static struct cell fixed(double value, int decimals) {
-  struct cell cell = {.number = value};
+static struct column_cell fixed(double value, int decimals) {
+  struct column_cell cell = {.number = value};
   units_format_fixed(value, decimals, cell.text);
   return cell;
 }
 
-static struct cell cell_source(const struct merge_row *row) { return fixed((double)row->source + 1, 0); }
+static struct column_cell cell_source(const struct merge_row *row) { return fixed((double)row->source + 1, 0); }
 
-static struct cell cell_width(const struct merge_row *row) {
+static struct column_cell cell_width(const struct merge_row *row) {
   const struct page_interval us = rows_interval_of(row, TIME_HOT);
   const bool known = rows_time(row, TIME_HOT) != NULL;
   return fixed(known ? 50 * (us.high_us - us.low_us) / us.median_us : (double)NAN, 2);
 }
 
-static struct cell cell_clock(const struct merge_row *row) {
+static struct column_cell cell_clock(const struct merge_row *row) {
   const struct time_record *time = rows_time(row, TIME_HOT);
   return fixed(time != NULL ? time->sm_clock_mhz : (double)NAN, 0);
 }
@@ -37,7 +35,7 @@ static struct cell cell_clock(const struct merge_row *row) {
 static const struct column {
   const char *heading, *unit;
   enum columns_id id;
-  struct cell (*cell)(const struct merge_row *); /* NULL: what `id` names */
+  struct column_cell (*cell)(const struct merge_row *); /* NULL: what `id` names */
 } columns[] = {
     {"source", "", 0, cell_source},
     {"hot", "us", COLUMNS_HOT, NULL},
@@ -59,11 +57,11 @@ static const struct column {
 };
 enum { COLUMN_SOURCE, COLUMN_HOT, COLUMN_COUNT = sizeof columns / sizeof *columns };
 
-static struct cell cell_of(const struct merge_row *row, size_t column) {
+static struct column_cell cell_of(const struct merge_row *row, size_t column) {
   const enum cell_status status = row->row->record->status;
   const bool is_timed = record_is_timed(row->row->record);
   if (columns[column].cell != NULL) return columns[column].cell(row);
-  struct cell cell = {.number = columns_number(row->row, columns[column].id)};
+  struct column_cell cell = {.number = columns_number(row->row, columns[column].id)};
   columns_text(row->row, columns[column].id, cell.text);
   /* What has no time at all says so in one word. */
   if (column == COLUMN_HOT && (status != CELL_ok || !is_timed))
@@ -113,16 +111,10 @@ static void put_findings(FILE *file, const struct merge_row *row) {
   fputs("</td>", file);
 }
 
-static void put_cell(FILE *file, const struct cell *cell, bool is_strong) {
+static void put_cell(FILE *file, const struct column_cell *cell, bool is_strong) {
   html_number_cell(file, cell->number);
   html_element(file, is_strong ? "strong" : "span", cell->text);
   fputs("</td>", file);
-}
-
-static void put_variant(FILE *file, const struct record *record) {
-  html_text(file, record->variant);
-  if (record->picked[0] == '\0') return;
-  markup_put(file, html_text, " <small>%s</small>", record->picked);
 }
 
 static bool row_failed(const struct record *record) {
@@ -131,20 +123,20 @@ static bool row_failed(const struct record *record) {
 
 static void put_row(const struct page *page, FILE *file, const struct merge_row *row, const struct shown *shown) {
   const struct record *record = row->row->record;
-  fprintf(file, "<tr id=\"row-%zu\" data-series=\"%zu\" data-status=\"%s\"%s data-key=\"", row->number, row->series,
+  fprintf(file, "<tr id=\"row-%zu\" data-series=\"%zu\" data-status=\"%s\"%s", row->number, row->series,
           cell_status_name(record->status),
           rows_is_fastest(row) ? " class=\"fastest\""
           : row_failed(record) ? " class=\"failed\""
                                : "");
-  html_text(file, record->attn_case.key);
-  fprintf(file, "\"><th scope=\"row\" data-value=\"%zu\">", row->case_number);
+  html_put(file, " data-key=\"%s\"><th scope=\"row\" data-value=\"%zu\">", record->attn_case.key, row->case_number);
   html_breakable(file, record->attn_case.key);
-  fprintf(file, "</th><td class=\"c%zu\"><i class=\"chip\"></i>", page->series[row->series].number % PAGE_COLOURS);
-  put_variant(file, record);
+  html_put(file, "</th><td class=\"c%zu\"><i class=\"chip\"></i>%s", page->series[row->series].number % PAGE_COLOURS,
+           record->variant);
+  if (record->picked[0] != '\0') html_put(file, " <small>%s</small>", record->picked);
   fputs(rows_is_fastest(row) ? " <small class=\"mark-fastest\">fastest</small></td>" : "</td>", file);
   for (size_t i = 0; i < COLUMN_COUNT; ++i) {
     if (!shown->column[i]) continue;
-    const struct cell cell = cell_of(row, i);
+    const struct column_cell cell = cell_of(row, i);
     put_cell(file, &cell, i == COLUMN_HOT && (rows_is_fastest(row) || row_failed(record)));
   }
   put_findings(file, row);
@@ -191,14 +183,13 @@ static void put_notes(const struct page *page, FILE *file) {
   for (size_t i = 0; i < page->row_count; ++i) injected += page->rows[i].row->record->injected.done;
   fputs("<p>", file);
   put_intervals(page, file);
-  if (reference != NULL) {
-    fputs(" vs ref is the hot time of ", file);
-    html_element(file, "code", reference);
-    fputs(
-        " over the row's, the two measured in turns: above 1 the row is faster. ~ marks a ratio that still moved "
-        "when the time for it was over; kernel: without what a launch holds beside its kernels.",
-        file);
-  }
+  if (reference != NULL)
+    html_put(
+        file,
+        " vs ref is the hot time of <code>%s</code> over the row's, the two measured in turns: above 1 the row is "
+        "faster. ~ marks a ratio that still moved when the time for it was over; kernel: without what a launch "
+        "holds beside its kernels.",
+        reference);
   if (injected > 0) fprintf(file, " %zu rows were slowed down on purpose (--inject-slowdown).", injected);
   fputs("</p>\n", file);
 }
@@ -214,9 +205,8 @@ static void put_reasons(const struct page *page, FILE *file) {
       fprintf(file, "<details class=\"reasons\"%s><summary>Rows that were not measured, and why</summary><ul>\n",
               failed ? " open" : "");
     any = true;
-    markup_put(file, html_text, "<li><a href=\"#row-%zu\">%s</a>: %s <code>%s</code>: %s</li>\n",
-               page->rows[i].number, cell_status_name(record->status), record->attn_case.key, record->variant,
-               record->reason);
+    html_put(file, "<li><a href=\"#row-%zu\">%s</a>: %s <code>%s</code>: %s</li>\n", page->rows[i].number,
+             cell_status_name(record->status), record->attn_case.key, record->variant, record->reason);
   }
   if (any) fputs("</ul></details>\n", file);
 }
@@ -229,9 +219,9 @@ static void put_bounds(const struct page *page, FILE *file) {
   for (size_t i = 0; i < page->row_count; ++i) {
     const struct report_row *row = page->rows[i].row;
     if (!is_bounded(&page->rows[i])) continue;
-    markup_put(file, html_text, "<li><a href=\"#row-%zu\">%s</a> <code>%s</code> (%s): %s</li>\n",
-               page->rows[i].number, row->record->attn_case.key, row->record->variant,
-               time_mode_name(row->bound_by.mode), row->bound_by.text);
+    html_put(file, "<li><a href=\"#row-%zu\">%s</a> <code>%s</code> (%s): %s</li>\n", page->rows[i].number,
+             row->record->attn_case.key, row->record->variant, time_mode_name(row->bound_by.mode),
+             row->bound_by.text);
   }
   fputs("</ul></details>\n", file);
 }

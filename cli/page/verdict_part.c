@@ -2,7 +2,6 @@
 #include <math.h>
 
 #include "cli/gate/sinks.h"
-#include "cli/page/html.h"
 #include "cli/page/plot.h"
 
 enum { DRAWN_MAX = 40, ROW_HEIGHT = 25, CHANGE_LEFT = 12, CHANGE_TOP = 12, CHANGE_FOOT = 34, NAME_SHOWN = 64 };
@@ -10,9 +9,8 @@ enum { DRAWN_MAX = 40, ROW_HEIGHT = 25, CHANGE_LEFT = 12, CHANGE_TOP = 12, CHANG
 /* ---- words ----------------------------------------------------------------------------------------------------- */
 
 static void put_outcome(FILE *file, const struct compare *compare) {
-  fprintf(file, "<p class=\"outcome %s\"><strong>", compare->exit_code == EXIT_CODE_OK ? "passed" : "failed");
-  html_text(file, sinks_outcome_text(compare).text);
-  fputs("</strong></p>\n", file);
+  html_put(file, "<p class=\"outcome %s\"><strong>%s</strong></p>\n",
+           compare->exit_code == EXIT_CODE_OK ? "passed" : "failed", sinks_outcome_text(compare).text);
   if (sinks_advice(compare)[0] != '\0')
     markup_put(file, html_prose, "<p>What to do: %s.</p>\n", sinks_advice(compare));
   html_element(file, "p", sinks_counts_text(compare).text);
@@ -21,15 +19,16 @@ static void put_outcome(FILE *file, const struct compare *compare) {
 
 static void put_differences(FILE *file, const struct compare *compare) {
   if (compare->difference_count == 0) return;
-  fputs(
-      "<div class=\"scroll\" role=\"region\" aria-label=\"What differs\" tabindex=\"0\"><table><caption>What differs "
-      "between the two runs</caption><thead><tr><th scope=\"col\">what</th><th scope=\"col\">base</th><th "
-      "scope=\"col\">new</th><th scope=\"col\">meaning</th></tr></thead><tbody>\n",
-      file);
+  static const struct html_heading headings[] = {{"what", NULL, false},
+                                                 {"base", NULL, false},
+                                                 {"new", NULL, false},
+                                                 {"meaning", NULL, false},
+                                                 {NULL, NULL, false}};
+  html_table_open(file, "What differs", "What differs between the two runs", headings);
   for (size_t i = 0; i < compare->difference_count; ++i) {
     const struct compare_difference *difference = &compare->difference[i];
-    markup_put(file, html_text, "<tr><th scope=\"row\">%s</th><td>%s</td><td>%s</td><td>%s</td></tr>\n",
-               difference->key, difference->base, difference->now, difference->fatal ? "not comparable" : "remark");
+    html_put(file, "<tr><th scope=\"row\">%s</th><td>%s</td><td>%s</td><td>%s</td></tr>\n", difference->key,
+             difference->base, difference->now, difference->fatal ? "not comparable" : "remark");
   }
   fputs("</tbody></table></div>\n", file);
 }
@@ -38,8 +37,7 @@ static void put_differences(FILE *file, const struct compare *compare) {
 
 static void put_number(FILE *file, double value, const char *text) {
   html_number_cell(file, value);
-  html_text(file, text);
-  fputs("</td>", file);
+  html_put(file, "%s</td>", text);
 }
 
 static void put_side(FILE *file, const struct compare_side *side, const char *text) {
@@ -61,24 +59,26 @@ static void put_row(const struct page *page, FILE *file, const struct compare_ro
   put_number(file, row->ratio, is.change);
   fputs("<th scope=\"row\">", file);
   put_name(page, file, row);
-  markup_put(file, html_text, "</th><td>%s</td><td>%s</td>", row->variant, time_mode_name(row->mode));
+  html_put(file, "</th><td>%s</td><td>%s</td>", row->variant, time_mode_name(row->mode));
   put_side(file, &row->base, is.base);
   put_side(file, &row->now, is.now);
-  markup_put(file, html_text, "<td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"why\">%s</td></tr>\n",
-             is.bounds, is.processes, row->reason);
+  html_put(file, "<td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"why\">%s</td></tr>\n", is.bounds,
+           is.processes, row->reason);
 }
 
 static void put_table(const struct page *page, FILE *file) {
-  fputs(
-      "<div class=\"scroll\" role=\"region\" aria-label=\"Comparison\" tabindex=\"0\"><table "
-      "class=\"sortable\"><caption>Every case, variant and mode, worst first</caption><thead><tr><th scope=\"col\" "
-      "data-sort=\"text\">verdict</th><th scope=\"col\" data-sort=\"number\" class=\"n\">change</th><th "
-      "scope=\"col\" data-sort=\"text\">case</th><th scope=\"col\" data-sort=\"text\">variant</th><th scope=\"col\" "
-      "data-sort=\"text\">mode</th><th scope=\"col\" data-sort=\"number\" class=\"n\">base <small>us</small></th><th "
-      "scope=\"col\" data-sort=\"number\" class=\"n\">new <small>us</small></th><th scope=\"col\" "
-      "class=\"n\">bounds</th><th scope=\"col\" class=\"n\">processes</th><th "
-      "scope=\"col\">why</th></tr></thead><tbody>\n",
-      file);
+  static const struct html_heading headings[] = {{"verdict", "text", false},
+                                                 {"change", "number", true},
+                                                 {"case", "text", false},
+                                                 {"variant", "text", false},
+                                                 {"mode", "text", false},
+                                                 {"base <small>us</small>", "number", true},
+                                                 {"new <small>us</small>", "number", true},
+                                                 {"bounds", NULL, true},
+                                                 {"processes", NULL, true},
+                                                 {"why", NULL, false},
+                                                 {NULL, NULL, false}};
+  html_table_open(file, "Comparison", "Every case, variant and mode, worst first", headings);
   for (size_t i = 0; i < page->compare->row_count; ++i) put_row(page, file, &page->compare->rows[i]);
   fputs("</tbody></table></div>\n", file);
 }
@@ -88,17 +88,15 @@ static void put_table(const struct page *page, FILE *file) {
 static double percent(double ratio) { return (ratio - 1) * 100; }
 
 static void put_change(const struct plot *plot, const struct compare_row *row, double y) {
-  char name[AXIS_KEY_MAX + VARIANT_SPEC_MAX + 16], text[COMPARE_LINE_MAX];
+  char name[AXIS_KEY_MAX + VARIANT_SPEC_MAX + 16];
   const struct sinks_numbers is = sinks_numbers(row);
   const double x = axis_at(&plot->x, percent(row->ratio));
   snprintf(name, sizeof name, "%s %s %s", row->variant, row->key, time_mode_name(row->mode));
-  snprintf(text, sizeof text, "%s: %s, bounds %s: %s", name, is.change, is.bounds, verdict_name(row->verdict));
-  fprintf(plot->file, "<g class=\"change%s\"><title>", sinks_row_fails(plot->page->compare, row) ? " fails" : "");
-  html_text(plot->file, text);
-  fprintf(plot->file, "</title><text x=\"%d\" y=\"%.1f\">", CHANGE_LEFT, y - 7);
+  html_put(plot->file, "<g class=\"change%s\"><title>%s: %s, bounds %s: %s</title>",
+           sinks_row_fails(plot->page->compare, row) ? " fails" : "", name, is.change, is.bounds,
+           verdict_name(row->verdict));
   name[NAME_SHOWN] = '\0';
-  html_text(plot->file, name);
-  fputs("</text>", plot->file);
+  html_put(plot->file, "<text x=\"%d\" y=\"%.1f\">%s</text>", CHANGE_LEFT, y - 7, name);
   if (isfinite(row->ci_low) && isfinite(row->ci_high))
     fprintf(plot->file, "<path class=\"bar\" d=\"M%.1f %.1fH%.1f\"/>", axis_at(&plot->x, percent(row->ci_low)), y,
             axis_at(&plot->x, percent(row->ci_high)));

@@ -4,8 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "cli/gate/confirm.h"
-
 struct status drawn_open(const struct population *population, const struct compare_settings *settings,
                          size_t most_rows, struct drawn *out) {
   const struct compare empty = {

@@ -3,8 +3,52 @@
  * Pure. */
 #pragma once
 
-#include "cli/rates/draws.h"
-#include "cli/rates/population.h"
+#include "cli/gate/compare.h"
+
+/* Draws the measured processes that a resampled gate compares. Each side gets `rounds` processes, and no process is
+ * on both sides. A process is drawn with all its cells, so that effects common to its cells are kept. A pair consists
+ * of two processes that ran one after the other, in random order, as in `attnbench ab`. The second measurement uses
+ * processes that the first did not use when there are enough; otherwise it draws from all again, as every later
+ * measurement does. Of two samples only the new side is drawn again. Pure: the same seed gives the same draws. */
+
+/* The first measurement and those that may follow it. */
+enum { DRAWS_LOOKS = 1 + COMPARE_LOOKS_MAX, DRAWS_ROUNDS_MAX = PROCESSES_MAX / 2 };
+
+/* The processes to draw from, and the state of the random numbers. 2 x rounds <= processes <= PROCESSES_MAX. */
+struct draws_source {
+  bool paired;
+  uint32_t processes, rounds;
+  uint64_t random;
+};
+
+/* Indices of processes, by measurement and observation. */
+struct draws {
+  uint32_t rounds;
+  uint8_t base[DRAWS_LOOKS][DRAWS_ROUNDS_MAX], now[DRAWS_LOOKS][DRAWS_ROUNDS_MAX];
+};
+
+void draws_next(struct draws_source *, struct draws *out);
+/* Whether the second measurement uses processes that the first did not use. */
+bool draws_leave_over(const struct draws_source *);
+
+/* The rows from which gates are drawn: every timed cell and mode of a report of several processes, in the order of
+ * case, variant and mode. */
+
+struct population {
+  const struct journal_data *data;
+  uint32_t processes;
+  uint32_t family;          /* rows of a comparison of two such reports, timed or not */
+  struct compare_row *rows; /* of the report compared with itself, not judged; .base summarises all processes */
+  size_t row_count;
+  struct compare_process *measured; /* of the rows, `processes` each */
+};
+
+/* STATUS_NOT_COMPARABLE when the report has fewer than 2 x rounds processes, cells with unequal numbers of processes,
+ * a process without a time, or no times. The message begins with `path`. The report must outlive *out; free with
+ * population_close. */
+struct status population_open(const char *path, const struct journal_data *, const struct compare_settings *,
+                              uint32_t rounds, struct population *out);
+void population_close(struct population *);
 
 struct drawn {
   const struct population *population;

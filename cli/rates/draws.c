@@ -1,9 +1,7 @@
 /* Draws the processes of gates at random. */
-#include "cli/rates/draws.h"
+#include "cli/rates/drawn.h"
 
 #include <string.h>
-
-#include "cli/base/random.h"
 
 static void shuffle(uint64_t *state, uint8_t *items, uint32_t count) {
   for (uint32_t i = 0; i < count; ++i) items[i] = (uint8_t)i;

@@ -1,5 +1,5 @@
 /* Rows of measured processes, prepared for drawing gates from them. */
-#include "cli/rates/population.h"
+#include "cli/rates/drawn.h"
 
 #include <math.h>
 #include <stdlib.h>

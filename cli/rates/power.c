@@ -181,7 +181,7 @@ static void measure_row(const struct draws *draws, uint32_t trials, struct probe
 /* ---- which rows are tried -------------------------------------------------------------------------------------- */
 
 /* A case with a variant: rows that are neighbours, one for each mode. */
-struct cell {
+struct rated_cell {
   size_t first, count;
   double noise; /* of the better mode, in lines of the gate */
 };
@@ -200,19 +200,19 @@ static double noise_of(const struct compare_row *row) {
 }
 
 static int by_noise(const void *left, const void *right) {
-  const struct cell *a = left, *b = right;
+  const struct rated_cell *a = left, *b = right;
   if (a->noise != b->noise) return a->noise < b->noise ? 1 : -1;
   return (a->first > b->first) - (a->first < b->first);
 }
 
-static size_t list_cells(const struct bench *bench, const struct compare_power *out, struct cell *cells) {
+static size_t list_cells(const struct bench *bench, const struct compare_power *out, struct rated_cell *cells) {
   size_t count = 0;
   for (size_t i = 0; i < out->row_count; ++i) {
     const double noise = noise_of(&bench->population.rows[i]);
     const bool is_next =
         count == 0 || out->rows[i].key != out->rows[i - 1].key || out->rows[i].variant != out->rows[i - 1].variant;
-    if (is_next) cells[count++] = (struct cell){.first = i, .noise = noise};
-    struct cell *cell = &cells[count - 1];
+    if (is_next) cells[count++] = (struct rated_cell){.first = i, .noise = noise};
+    struct rated_cell *cell = &cells[count - 1];
     ++cell->count;
     cell->noise = fmin(cell->noise, noise);
   }
@@ -227,13 +227,13 @@ static size_t cell_at(size_t i, size_t tried, size_t count) {
   return tried == count || i < noisiest ? i : noisiest + (i - noisiest) * (count - noisiest) / (tried - noisiest);
 }
 
-static struct status try_cells(const struct bench *bench, const struct cell *cells, size_t count,
+static struct status try_cells(const struct bench *bench, const struct rated_cell *cells, size_t count,
                                const struct draws *draws, struct compare_power *out) {
   struct probe probe = {.status = status_ok()};
   const size_t most = TRIED_MOST / POWER_TRIALS_LEAST * count / out->row_count, tried = count < most ? count : most;
   TRY(open_gates(bench, 1, 1, &probe.drawn));
   for (size_t i = 0; i < tried && !status_failed(&probe.status); ++i) {
-    const struct cell *cell = &cells[cell_at(i, tried, count)];
+    const struct rated_cell *cell = &cells[cell_at(i, tried, count)];
     for (size_t row = cell->first; row < cell->first + cell->count; ++row) {
       drawn_select(row, 1, &probe.drawn);
       measure_row(draws, out->trials, &probe, &out->rows[row]);
@@ -255,7 +255,7 @@ static struct status measure_rows(const struct bench *bench, struct compare_powe
   struct draws_source source = bench->source;
   out->trials = trials_of(out);
   OWNED_ARRAY(struct draws, draws, out->trials, "gates");
-  OWNED_ARRAY(struct cell, cells, out->row_count, "cells of the self-test");
+  OWNED_ARRAY(struct rated_cell, cells, out->row_count, "cells of the self-test");
   for (uint32_t i = 0; i < out->trials; ++i) draws_next(&source, &draws[i]);
   return try_cells(bench, cells, list_cells(bench, out, cells), draws, out);
 }
@@ -266,8 +266,8 @@ static double lower_of(double share, uint32_t trials) {
 
 /* A change that slows a kernel down shows in both modes, so the better one finds it. Modes of a cell are neighbours.
  */
-static struct cell find_least(struct compare_power *out) {
-  struct cell least = {.count = 0};
+static struct rated_cell find_least(struct compare_power *out) {
+  struct rated_cell least = {.count = 0};
   out->least_2_percent = out->least_3_percent = NAN;
   for (size_t i = 0, next; i < out->row_count; i = next) {
     double two = NAN, three = NAN;
@@ -278,7 +278,7 @@ static struct cell find_least(struct compare_power *out) {
       three = fmax(three, out->rows[next].found_3_percent);
     }
     const bool is_least = !isnan(two) && !(two >= out->least_2_percent);
-    if (is_least) least = (struct cell){.first = i, .count = next - i};
+    if (is_least) least = (struct rated_cell){.first = i, .count = next - i};
     out->least_2_percent = fmin(out->least_2_percent, two);
     out->least_3_percent = fmin(out->least_3_percent, three);
   }
@@ -290,7 +290,7 @@ static struct cell find_least(struct compare_power *out) {
 /* ---- slowdowns in whole gates ---------------------------------------------------------------------------------- */
 
 /* Among many rows a slower one is found less often than alone: more suspects ask for more certainty. */
-static struct status share_of_whole(const struct bench *bench, const struct cell *cell, double slowdown,
+static struct status share_of_whole(const struct bench *bench, const struct rated_cell *cell, double slowdown,
                                     const struct compare_power *power, double *out) {
   struct draws_source source = bench->source;
   OWNED(drawn_close) struct drawn gates = {.judged = 0};
@@ -309,7 +309,8 @@ static struct status share_of_whole(const struct bench *bench, const struct cell
   return status_ok();
 }
 
-static struct status measure_whole(const struct bench *bench, const struct cell *least, struct compare_power *out) {
+static struct status measure_whole(const struct bench *bench, const struct rated_cell *least,
+                                   struct compare_power *out) {
   const uint64_t affordable = TRIED_MOST / (out->row_count + 1);
   out->whole_2_percent = out->whole_3_percent = NAN;
   if (least->count == 0 || isnan(out->least_2_percent)) return status_ok();
@@ -346,7 +347,7 @@ static struct status measure(const struct bench *bench, struct compare_power *ou
   TRY(list_rows(bench, out));
   TRY(measure_gates(bench, out));
   if (out->settings.trials > 0) TRY(measure_rows(bench, out));
-  const struct cell least = find_least(out);
+  const struct rated_cell least = find_least(out);
   return measure_whole(bench, &least, out);
 }
 

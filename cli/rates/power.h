@@ -1,5 +1,5 @@
 /* The error rates of the gate on one machine: its false alarms, and the slowdowns that it finds. They are estimated
- * by resampling gates from the processes that were measured there (draws.h) and judging them (drawn.h). Pure: the
+ * by resampling gates from the processes that were measured there and judging them (drawn.h). Pure: the
  * same evidence and seed give the same numbers.
  *
  * One draw is used for every row and every size of slowdown. The number of judged rows per rate is limited: with many

@@ -1,7 +1,5 @@
 /* The rates of the gate as JSON. */
 
-#include "cli/base/fields.h"
-#include "cli/base/json.h"
 #include "cli/rates/power.h"
 #include "cli/record/field_tables.h"
 

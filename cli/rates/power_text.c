@@ -8,50 +8,23 @@
 
 /* ---- the cases ----------------------------------------------------------------------------------------------- */
 
-enum {
-  CASE,
-  VARIANT,
-  MODE,
-  MEDIAN,
-  SD,
-  THRESHOLD,
-  FAILED,
-  UNDECIDED,
-  FOUND_2,
-  FOUND_3,
-  FROM_80,
-  FROM_99,
-  COLUMN_COUNT
+static const struct text_column columns[] = {
+    {"case", "", true, 0, 20},         {"variant", "", true, 0, 10},
+    {"mode", "", true, 0, 0},          {"median", "us", false, 0, 0},
+    {"sd", "%", false, 0, 0},          {"threshold", "%", false, 0, 0},
+    {"failed", "suites", false, 0, 0}, {"undecided", "suites", false, 0, 0},
+    {"+2 %", "found %", false, 0, 0},  {"+3 %", "found %", false, 0, 0},
+    {"80 %", "from +%", false, 0, 0},  {"99 %", "from +%", false, 0, 0},
 };
-static const struct text_column columns[COLUMN_COUNT] = {
-    [CASE] = {"case", "", true, 0, 20},
-    [VARIANT] = {"variant", "", true, 0, 10},
-    [MODE] = {"mode", "", true, 0, 0},
-    [MEDIAN] = {"median", "us", false, 0, 0},
-    [SD] = {"sd", "%", false, 0, 0},
-    [THRESHOLD] = {"threshold", "%", false, 0, 0},
-    [FAILED] = {"failed", "suites", false, 0, 0},
-    [UNDECIDED] = {"undecided", "suites", false, 0, 0},
-    [FOUND_2] = {"+2 %", "found %", false, 0, 0},
-    [FOUND_3] = {"+3 %", "found %", false, 0, 0},
-    [FROM_80] = {"80 %", "from +%", false, 0, 0},
-    [FROM_99] = {"99 %", "from +%", false, 0, 0},
-};
+enum { COLUMN_COUNT = sizeof columns / sizeof *columns };
 
 static void fill_cells(const void *of, char cell[][TEXT_CELL_MAX]) {
   const struct compare_power_row *row = of;
-  snprintf(cell[CASE], TEXT_CELL_MAX, "%s", row->key);
-  snprintf(cell[VARIANT], TEXT_CELL_MAX, "%s", row->variant);
-  snprintf(cell[MODE], TEXT_CELL_MAX, "%s", time_mode_name(row->mode));
-  units_format(row->median_us, cell[MEDIAN]);
-  units_format_fixed(100 * row->spread_ratio, 2, cell[SD]);
-  units_format_fixed(100 * row->threshold, 2, cell[THRESHOLD]);
-  snprintf(cell[FAILED], TEXT_CELL_MAX, "%" PRIu64, row->false_alarms);
-  snprintf(cell[UNDECIDED], TEXT_CELL_MAX, "%" PRIu64, row->inconclusive);
-  units_format_fixed(100 * row->found_2_percent, 1, cell[FOUND_2]);
-  units_format_fixed(100 * row->found_3_percent, 1, cell[FOUND_3]);
-  units_format_fixed(100 * row->slowdown_80, 2, cell[FROM_80]);
-  units_format_fixed(100 * row->slowdown_99, 2, cell[FROM_99]);
+  TEXT_CELLS(cell, row->key, row->variant, time_mode_name(row->mode), units_short(row->median_us).text,
+             units_fixed(100 * row->spread_ratio, 2).text, units_fixed(100 * row->threshold, 2).text,
+             units_fixed((double)row->false_alarms, 0).text, units_fixed((double)row->inconclusive, 0).text,
+             units_fixed(100 * row->found_2_percent, 1).text, units_fixed(100 * row->found_3_percent, 1).text,
+             units_fixed(100 * row->slowdown_80, 2).text, units_fixed(100 * row->slowdown_99, 2).text);
 }
 
 static void write_rows(const struct compare_power *power, FILE *file) {

@@ -1,5 +1,5 @@
 /* The table of what two parts of one run have in common. */
-#include "cli/record/alike.h"
+#include "cli/record/journal.h"
 
 #include <inttypes.h>
 #include <math.h>

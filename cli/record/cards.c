@@ -1,5 +1,5 @@
 /* Finds a row's card among those of its run. */
-#include "cli/record/cards.h"
+#include "cli/record/journal.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Names of how a cell can end, and the exit codes they ask for. */
-#include "cli/record/cell_status.h"
+#include "cli/record/record.h"
 
 static const struct {
   const char *name, *help;

@@ -1,5 +1,5 @@
 /* Holds a check against its own bounds, and against what a check of the shape looks at. */
-#include "cli/record/checked.h"
+#include "cli/record/record.h"
 
 #include <math.h>
 #include <string.h>

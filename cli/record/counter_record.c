@@ -1,5 +1,4 @@
 /* The field tables of a profiler's counters, and their totals over passes. */
-#include "cli/record/counter_record.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* Reads a file of counters and gives them to the rows of a report. */
-#include "cli/record/counters.h"
+#include "cli/record/journal.h"
 
 #include <string.h>
 

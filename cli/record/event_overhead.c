@@ -1,5 +1,5 @@
 /* The constant inside cold times, and when it may be taken off them. */
-#include "cli/record/event_overhead.h"
+#include "cli/record/record.h"
 
 #include <math.h>
 

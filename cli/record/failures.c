@@ -1,5 +1,5 @@
 /* Counts and names the cells that ask for an exit code. */
-#include "cli/record/failures.h"
+#include "cli/record/record.h"
 
 #include <inttypes.h>
 

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "cli/sweep/axis_json.h"
+#include "cli/sweep/reading.h"
 
 _Static_assert(sizeof(enum cell_status) == sizeof(uint32_t) && sizeof(enum stats_stop) == sizeof(uint32_t),
                "FIELD_ENUM stores enums as uint32_t");

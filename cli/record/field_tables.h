@@ -4,7 +4,6 @@
 #pragma once
 
 #include "cli/base/fields.h"
-#include "cli/record/process.h"
 #include "cli/record/record.h"
 #include "cli/record/run_info.h"
 

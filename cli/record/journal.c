@@ -12,12 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/base/checksum.h"
 #include "cli/base/output.h"
 #include "cli/base/owned.h"
-#include "cli/record/cards.h"
 #include "cli/record/field_tables.h"
-#include "cli/record/validate.h"
 
 /* ---- what lines hold ------------------------------------------------------------------------------------------- */
 

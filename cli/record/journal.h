@@ -5,8 +5,7 @@
  * crashed or was left out may have a second record, which replaces the first. */
 #pragma once
 
-#include "cli/base/json.h"
-#include "cli/record/process.h"
+#include "cli/record/record.h"
 #include "cli/record/run_info.h"
 
 struct journal; /* an open journal being written */
@@ -94,3 +93,103 @@ struct status journal_ranks(const struct journal_data *, const struct selection 
 /* STATUS_INPUT when a cell appears twice: it would count twice and hide a missing one. `list` is the array of the
  * document that the records were read from, in order, so that the message names the place of the second one. */
 struct status journal_check_unique(const struct journal_data *, const struct json_doc *, const cJSON *list);
+
+/* The cards of a run with --devices. Each row names the card that measured it by UUID (record.card). */
+
+/* Adds a card to data->card. STATUS_INPUT when it has no UUID, is there already, is of another model than the first
+ * card, or would be more than JOURNAL_CARDS_MAX. */
+struct status cards_add(struct journal_data *, const struct device_line *);
+/* The index in data->card of the card with this UUID; card_count when there is none. */
+size_t cards_find(const struct journal_data *, const char *uuid);
+
+/* Can the row be of this run? False when it names a card that the run does not have. */
+bool cards_has(const struct journal_data *, const struct record *);
+
+/* The device that measured the row, the event overhead of that device (event_overhead_in), and its power limit. */
+const struct device_info *cards_info(const struct journal_data *, const struct record *);
+double cards_event_overhead_us(const struct journal_data *, const struct record *);
+double cards_power_limit_w(const struct journal_data *, const struct record *);
+
+/* What two parts of one run must have in common: the part before and after it was continued (--resume), or two
+ * shards. */
+
+/* Which parts of a run are compared: the parts before and after --resume, shards, or rounds. */
+enum alike_parts { ALIKE_RUN = 1, ALIKE_SHARDS = 2, ALIKE_ROUNDS = 4 };
+enum { ALIKE_TEXT_MAX = 160, ALIKE_MAX = 24 };
+
+struct alike_difference {
+  const char *name;   /* the property: "seed" */
+  bool of_device;     /* a property of the device or host; false: of the program or its options */
+  bool is_one_report; /* rows that differ in it cannot be in one report */
+  char first[ALIKE_TEXT_MAX], second[ALIKE_TEXT_MAX];
+};
+
+/* Writes the properties that differ to out and returns their number. Properties of the device are compared only when
+ * both journals have a device line. */
+size_t alike_compare(enum alike_parts, const struct journal_data *first, const struct journal_data *second,
+                     struct alike_difference out[ALIKE_MAX]);
+
+/* Adds a name to the list in `differs`, such as "device, seed". */
+void alike_add_name(const char *name, char differs[RECORD_DIFFERS_MAX]);
+
+/* Merges the journals of several rounds that measured the same cells with the same program: the times of all rounds
+ * go into record.process. Pure. */
+
+/* Adds `next`, the journal of one more round, to `into`, which began as the journal of the first round. A cell that
+ * any round found wrong or did not measure is so in `into`, with "round N: " before the reason. STATUS_NOT_COMPARABLE
+ * when device, sweep, seed, program or cells differ; `into` must not be used then. A round may have measured only
+ * `cells` of the cells: the others keep the rounds that they have. */
+struct status rounds_add(struct journal_data *into, const struct journal_data *next, size_t cells);
+
+/* Checks that a loaded journal or report is consistent, so that attnbench can have written it. Pure. */
+
+/* Can this be the median of a report: at least a nanosecond and at most a day? */
+bool validate_is_time(double us);
+
+/* NULL, or what is wrong with the times of a later round of a cell on this device. */
+const char *validate_round(const struct record *, const struct device_info *);
+
+/* STATUS_INPUT names the file, the cell and the problem: an `ok` cell whose check failed, is missing or looked at too
+ * little (checked_problem), a device or clock that the table of GPUs excludes, an impossible time, statistics that
+ * are out of order or not those of the samples, a cell without a speed that was measured, processes that contradict
+ * the cell's own time or the rounds of the run, parts that last longer than the whole, an unknown state of the run,
+ * or more cells than the run has. In times that were entered by hand (a report without a start) no check is expected.
+ */
+struct status validate_data(const char *path, const struct journal_data *);
+
+/* Checks that the counts in a report's "summary" are those of its results. STATUS_INPUT names the place. */
+struct status validate_summary(const struct json_doc *, const struct journal_data *);
+
+/* Impossible times: shorter than the device needs for the problem, or reached only because launches skip work. */
+
+/* True when hot launches whose inputs change (check.changed_us) take so much longer than the hot median that launches
+ * on unchanged inputs must have skipped work. Other load on the machine can cause this by chance, so measure again
+ * before using it. */
+bool plausible_skips_work(const struct record *, const struct device_info *);
+
+/* Gives an `ok` record whose time is impossible the status `implausible`, and writes the reason. */
+void plausible_judge(struct record *, const struct device_info *);
+
+/* The same for every record of a file, since the program that wrote it may not have judged it, or somebody may have
+ * changed it. */
+void plausible_judge_all(struct journal_data *);
+
+/* Counter files: a profiler's counters for the cells of a report, written by scripts/profile_sweep.py. The format is
+ * documented in results/format.md. */
+
+#define COUNTERS_SCHEMA "attnbench.counters/1"
+
+/* Fills the counters of the rows that the document names; other rows keep theirs. Each named row must exist in *into,
+ * be `ok` and have as many passes, with the same grids and blocks. On STATUS_INPUT, which names the place, *into must
+ * not be used any more. */
+struct status counters_read(const struct json_doc *, struct journal_data *into);
+
+/* Times that were entered by hand, from a paper or another tool, so that attnbench can diagnose them (format
+ * attnbench.times/1, results/format.md). attnbench did not check the results, and the report says so. */
+
+#define TIMES_SCHEMA "attnbench.times/1"
+
+/* A row with a time gets the status `ok`, a row without one `planned`. The launch geometry is as given, or that of
+ * the variant named by "like", or not known. STATUS_INPUT names the place. On success the caller frees with
+ * journal_free. */
+struct status times_read(const struct json_doc *, struct journal_data *out);

@@ -1,5 +1,5 @@
 /* Plans one cell without a GPU and starts its record. */
-#include "cli/record/plan.h"
+#include "cli/record/record.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -1,10 +1,9 @@
 /* Holds times against what the device needs at least, and against launches on changed inputs. */
-#include "cli/record/plausible.h"
+#include "cli/record/journal.h"
 
 #include <math.h>
 #include <stdio.h>
 
-#include "cli/record/cards.h"
 #include "kernels/floor.h"
 #include "kernels/problem/work.h"
 

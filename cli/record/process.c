@@ -1,5 +1,5 @@
 /* Adds what a later round measured to a cell's record. */
-#include "cli/record/process.h"
+#include "cli/record/record.h"
 
 #include <stdio.h>
 #include <string.h>

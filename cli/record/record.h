@@ -3,14 +3,113 @@
  * is written and read. */
 #pragma once
 
-#include "cli/base/json.h"
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "cli/base/numbers.h"
 #include "cli/base/stats.h"
-#include "cli/record/cell_status.h"
-#include "cli/record/counter_record.h"
-#include "cli/record/time_mode.h"
 #include "cli/sweep/sweep.h"
 #include "kernels/device.h"
+
+/* How a cell ended. */
+
+/* CELL(name, exit code that a report with such a cell must give, what it means) */
+#define CELL_STATUS_MAP(X)                                                                                    \
+  X(ok, EXIT_CODE_OK, "ran, and matched the oracle before and after timing")                                  \
+  X(wrong, EXIT_CODE_WRONG, "did not match the oracle; has no speed")                                         \
+  X(skipped, EXIT_CODE_OK, "the variant does not take this case, or not on this device; the reason says why") \
+  X(planned, EXIT_CODE_OK, "launch geometry alone, not measured: its GPU is not here")                        \
+  X(oom_predicted, EXIT_CODE_COVERAGE, "would not fit in the device's free memory; was not started")          \
+  X(error, EXIT_CODE_COVERAGE, "a call failed, of the device or of the variant's code; the reason names it")  \
+  X(crashed, EXIT_CODE_COVERAGE, "its worker process died; the other cells go on in a new one")               \
+  X(timeout, EXIT_CODE_COVERAGE, "its worker process was stopped at the cell's deadline (--timeout)")         \
+  X(implausible, EXIT_CODE_COVERAGE, "faster than its case can be computed; has no speed")                    \
+  X(left_out, EXIT_CODE_COVERAGE, "the run's time budget (--time-budget) had no room for it; was not started")
+
+enum cell_status {
+#define CELL_ENUM(name, exit, help) CELL_##name,
+  CELL_STATUS_MAP(CELL_ENUM)
+#undef CELL_ENUM
+      CELL_STATUS_COUNT
+};
+const char *cell_status_name(enum cell_status);
+enum exit_code cell_status_exit_code(enum cell_status);
+const char *cell_status_help(enum cell_status);
+
+/* The counters of a profiler that ran a cell's kernels. They are measured facts of a row, like its times, and come
+ * from a counter file (counters_read). */
+
+/* How a counter's value for the plan follows from those of its passes: their sum, or their mean weighted by time or
+ * by bytes requested of L2. */
+enum counter_total { COUNTER_SUM, COUNTER_BY_TIME, COUNTER_BY_L2_BYTES };
+
+/* COUNTER(name, how it is totalled over passes). A _ratio is 0..1. results/format.md says what each is, and which
+ * metrics of ncu it comes from. */
+#define COUNTER_MAP(X)                 \
+  X(gpu_time_us, SUM)                  \
+  X(sm_cycles, SUM)                    \
+  X(dram_read_bytes, SUM)              \
+  X(dram_write_bytes, SUM)             \
+  X(l2_bytes, SUM)                     \
+  X(l2_hit_ratio, BY_L2_BYTES)         \
+  X(tensor_pipe_ratio, BY_TIME)        \
+  X(issue_ratio, BY_TIME)              \
+  X(achieved_occupancy_ratio, BY_TIME) \
+  X(shared_wavefronts, SUM)            \
+  X(shared_bank_conflicts, SUM)        \
+  X(shared_excess_wavefronts, SUM)     \
+  X(global_load_requests, SUM)         \
+  X(global_load_sectors, SUM)          \
+  X(global_sectors, SUM)               \
+  X(global_excess_sectors, SUM)        \
+  X(local_bytes, SUM)
+
+/* The value of each counter; NAN: not known. */
+struct counter_values {
+#define COUNTER_MEMBER(name, how) double name;
+  COUNTER_MAP(COUNTER_MEMBER)
+#undef COUNTER_MEMBER
+};
+
+enum { COUNTER_KERNEL_MAX = 256, COUNTER_STALL_MAX = 40 };
+
+/* The stall reason that took the largest share of the time that warps spent between two instructions. */
+struct counter_stall {
+  bool known;
+  char name[COUNTER_STALL_MAX]; /* ncu's, without prefix: "long_scoreboard" */
+  double ratio;
+};
+
+struct counter_pass {
+  char kernel[COUNTER_KERNEL_MAX]; /* as the profiler names it */
+  uint32_t grid[3], block[3];
+  struct counter_values values; /* means over the launches */
+  struct counter_stall top_stall;
+};
+
+struct counter_record {
+  bool done;
+  char source[48]; /* "ncu 2025.3.1" */
+  char cache[8];   /* "cold": caches flushed before each kernel; "hot": left as they were */
+  uint32_t launches;
+  uint32_t pass_count;
+  struct counter_pass pass[ATTN_PASSES_MAX];
+};
+
+/* Makes a record in which nothing is known. */
+void counter_record_start(struct counter_record *);
+
+/* The values for the whole plan; NAN where some pass has no value. */
+struct counter_values counter_record_totals(const struct counter_record *);
+/* The stall of the pass that takes longest; not known when that pass has none. */
+struct counter_stall counter_record_top_stall(const struct counter_record *);
+
+/* The ways in which a cell is timed: cold, hot and steady. */
+
+const char *time_mode_name(enum time_mode); /* "cold", "hot", "steady" */
+/* Reads a list such as "hot,cold,steady", in any order; out[mode] says whether the list names the mode. The message
+ * of STATUS_USAGE begins with "--modes". */
+struct status time_mode_parse_list(const char *text, bool out[TIME_MODE_COUNT]);
 
 /* How seldom the mistake is that check_record.race_found_ratio is about. */
 enum { CHECK_RACE_LAUNCHES = 50 };
@@ -56,9 +155,9 @@ struct time_record {
   uint32_t launches_per_sample;
   bool settled; /* warm-up reached a steady latency, or the samples did (measure_is_steady) */
   double warmup_s;
-  double elapsed_s;     /* wall time of the sampling */
-  double sm_clock_mhz;  /* median over batches, measured on the SMs; NAN when unknown */
-  double power_w;       /* largest reading of NVML between batches, steady: the mean (steady.h); NAN when unknown */
+  double elapsed_s;    /* wall time of the sampling */
+  double sm_clock_mhz; /* median over batches, measured on the SMs; NAN when unknown */
+  double power_w; /* largest reading of NVML between batches, steady: the mean (steady_measure); NAN when unknown */
   double temperature_c; /* largest reading; NAN when unknown */
   double energy_j;      /* steady: what the device used in elapsed_s, by the driver's counter; NAN when unknown */
   uint64_t throttle_reasons; /* union over batches */
@@ -80,7 +179,7 @@ struct ratio_record {
   uint32_t rounds;
   double ratio;             /* median over the rounds */
   double ci_low, ci_high;   /* 95 % interval of that median, from order statistics */
-  double event_overhead_us; /* subtracted from all times first (event_overhead.h); NAN: not known, none was */
+  double event_overhead_us; /* subtracted from all times first (event_overhead_most); NAN: not known, none was */
   double drift_ratio;       /* relative difference of the second half of the rounds from the first, beyond what their
                                scatter explains; NAN: not known, or not measured in turns */
   double sm_clock_mhz;      /* median over the row's rounds; NAN: not known */
@@ -195,3 +294,78 @@ struct status record_read(const struct json_doc *, const cJSON *object, struct r
 /* Completes the shape, fills variant_name from variant, and checks that the members agree. For readers of other
  * formats, once the fields are filled. STATUS_INPUT when members contradict each other. */
 struct status record_finish(struct record *);
+
+/* Adds the measurements of further rounds to a cell's record. A round is a fresh process that measures the cell once
+ * more. Rounds are numbered in the order in which they ran; round 0 made the record. */
+
+/* The number of rounds in the record; 1 for a record of the first round alone. */
+uint32_t process_count(const struct record *);
+
+/* The median over the processes that measured a mode, and its confidence interval. Launches of one process share its
+ * memory layout and clocks, so the interval of one process (record.time) does not cover the variation between
+ * processes; this interval does. */
+struct process_interval {
+  uint32_t processes; /* 0: fewer than two processes, and no interval */
+  double median_us, low_us, high_us;
+  double confidence; /* at least 0.95 from six processes on; lower with fewer, whose range the interval is */
+};
+struct process_interval process_interval_of(const struct process_record *);
+
+/* Adds the result `next` of round number `round`: its status, reason, times, wall_s and gpu_s. When that round found
+ * the cell wrong or did not measure it, the record gets its status, and its reason after "round N: ". STATUS_INPUT
+ * leaves the record unchanged: the record is not ok or has no times, `round` is not the next number, the modes that
+ * were timed differ from the first round's, or there would be more than PROCESSES_MAX rounds. */
+struct status process_add(struct record *, uint32_t round, const struct record *next);
+
+/* Planning of a cell, which needs no GPU: does the variant take the shape, and what does it launch? Pure. */
+
+/* Starts the record of one cell: its names, plan and passes, and the facts of compiled kernels that the build knows.
+ * The status is `skipped` when the variant does not take the shape on this device. It is `error` when a loaded
+ * variant's plan exceeds the limits of a launch, or when the variant is a stand-in, whose code runs in workers only.
+ * Else it is `planned`. The reason says why. */
+void plan_record(const struct attn_case *, const struct variant_spec *, const struct device_info *,
+                 struct record *out);
+
+/* Sets the record's status and its reason. A character that is not printable ASCII becomes '?', since the text may
+ * come from a loaded object. */
+void plan_outcome(struct record *, enum cell_status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Fills record->pass from record->plan. A vendor's plan has passes only after it was bound. */
+void plan_passes(const struct device_info *, struct record *);
+
+/* What the check of an `ok` cell must have looked at. Pure. */
+
+/* NULL, or why an `ok` cell cannot have been checked like this: something that was found wrong, or fewer elements,
+ * rows, launches or samples than a check of its shape looks at. `is_capture`: the cell was launched for a profiler,
+ * and checked once. */
+const char *checked_problem(const struct record *, bool is_capture);
+
+/* Did this check look at less than the one of `base`, a check of the same cell? */
+bool checked_is_weaker(const struct check_record *, const struct check_record *base);
+
+/* The failed cells of a run in one line, for a reader who sees only the end of a log. */
+
+enum { FAILURES_TEXT_MAX = 1280 };
+
+/* Writes "2 of 4 cells failed (1 implausible, 1 timeout), first: KEY VARIANT: reason". `expected` is the number of
+ * cells of the run; missing records are counted too. A cell failed when its status has an exit code other than 0;
+ * where all of them were left out they "have no result". The named cell is the first `wrong` one, else the first that
+ * failed. "" when no cell failed and none is missing. */
+void failures_text(const struct record *, size_t count, uint64_t expected, char out[FAILURES_TEXT_MAX]);
+
+/* The event overhead: the time that the pair of events around a launch adds to a cold time. It is measured with an
+ * empty kernel (event_overhead_us of the device line). A hot time is the mean of a graph of launches and has none. */
+
+/* The overhead in a time of this mode, in microseconds; 0 when there is none or it is not known. */
+double event_overhead_in(enum time_mode, const struct device_info *, double event_overhead_us);
+
+/* The overhead to subtract from times for a verdict. shortest_us is the shortest of these times. 0 when the overhead
+ * is more than half of shortest_us, since the remainder would be noise. */
+double event_overhead_off(double overhead_us, double shortest_us);
+
+/* The overhead to subtract from times for a ratio that is shown: at most half of shortest_us. Unlike
+ * event_overhead_off it does not jump to 0, so that ratios of times near twice the overhead agree from run to run. */
+double event_overhead_most(double overhead_us, double shortest_us);
+
+/* The shortest of `count` times; times that are not above 0 are ignored. Infinite when there is none. */
+double event_overhead_shortest(const double *us, size_t count);

@@ -1,10 +1,7 @@
 /* Folds the journals of several rounds into one. */
-#include "cli/record/rounds.h"
+#include "cli/record/journal.h"
 
 #include <stdio.h>
-
-#include "cli/record/alike.h"
-#include "cli/record/process.h"
 
 /* ---- one series ---------------------------------------------------------------------------------------------- */
 

@@ -3,14 +3,36 @@
 
 #include <limits.h>
 
-#include "cli/base/profiled.h"
-#include "cli/record/sentinel.h"
-#include "cli/sweep/selection.h"
+#include "cli/base/program.h"
+#include "cli/sweep/cells.h"
+#include "kernels/device.h"
+
+/* The sentinel: one cell that a long run measures repeatedly (--sentinel). A change of its time shows a change of the
+ * device during the run. */
+
+/* One measurement of the sentinel, a line of the journal. */
+struct sentinel_line {
+  char key[AXIS_KEY_MAX], variant[VARIANT_SPEC_MAX];
+  double us[TIME_MODE_COUNT]; /* medians; NAN: not timed in this mode */
+};
+
+/* The summary of all its measurements, a part of the report. */
+struct sentinel {
+  bool known;
+  char key[AXIS_KEY_MAX], variant[VARIANT_SPEC_MAX];
+  uint32_t count;
+  struct sentinel_mode {
+    double first_us, last_us, min_us, max_us, drift_ratio; /* drift: last over first; NAN: not timed in this mode */
+  } mode[TIME_MODE_COUNT];
+};
+
+/* Adds a measurement. The first one sets the cell; false when the line is of another cell. */
+bool sentinel_add(struct sentinel *, const struct sentinel_line *);
 
 /* The device that measured. */
 struct device_line {
   struct device_info info;
-  double event_overhead_us;    /* time that an event pair adds to a cold time (event_overhead.h) */
+  double event_overhead_us;    /* time that an event pair adds to a cold time (event_overhead_in) */
   struct device_policy policy; /* its settings; not written when they are not known */
 };
 

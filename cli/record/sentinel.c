@@ -1,5 +1,5 @@
 /* Folds the measurements of a sentinel. */
-#include "cli/record/sentinel.h"
+#include "cli/record/run_info.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Names of the modes of timing, and lists of them. */
-#include "cli/record/time_mode.h"
+#include "cli/record/record.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Reads a table of times that was entered by hand. */
-#include "cli/record/times.h"
+#include "cli/record/journal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,8 +8,6 @@
 
 #include "cli/base/owned.h"
 #include "cli/record/field_tables.h"
-#include "cli/record/plan.h"
-#include "cli/record/validate.h"
 #include "cli/sweep/reading.h"
 #include "kernels/gpu_models.h"
 

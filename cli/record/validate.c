@@ -1,16 +1,11 @@
 /* Refuses journals and reports that contradict themselves. */
-#include "cli/record/validate.h"
+#include "cli/record/journal.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-#include "cli/record/cards.h"
-#include "cli/record/cell_status.h"
-#include "cli/record/checked.h"
 #include "cli/record/field_tables.h"
-#include "cli/record/process.h"
-#include "kernels/device.h"
 #include "kernels/gpu_models.h"
 
 /* ---- the device ---------------------------------------------------------------------------------------------- */

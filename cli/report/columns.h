@@ -56,3 +56,15 @@ void columns_add_card(const struct report_row *, char out[TEXT_CELL_MAX]);
 bool columns_is_doubtful(const struct time_record *);
 /* Whether the ratio to the reference drifted by more than RATIO_DRIFT_MOST while it was measured. */
 bool columns_is_unsteady(const struct ratio_record *);
+
+/* Paragraphs of the text report around its tables. */
+
+/* Prints the line of the device, and a note when its roofs are not known. */
+void notes_device(FILE *, const struct device_info *);
+
+/* Prints what the planned rows were planned for; nothing where there are none. */
+void notes_planned(FILE *, const struct report *);
+
+/* Prints everything below the table of rows: what its marks and intervals mean, which rows are doubtful, which
+ * variants were picked, and why rows have no times. `fit` is that of the table. Fails only for lack of memory. */
+struct status notes_print(FILE *, const struct report *, const struct text_fit *fit);

@@ -1,5 +1,5 @@
 /* Finds the fastest row of each case and counts what wins. */
-#include "cli/report/fastest.h"
+#include "cli/report/report.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,10 @@
 /* Folds equal findings and reasons of several rows into one. */
-#include "cli/report/fold.h"
+#include "cli/report/report.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "cli/base/owned.h"
 
 /* Microseconds; 0 when nothing was timed. */
 static double slowness(const struct report_row *row) {
@@ -29,15 +31,6 @@ static bool same_text(const char *a, const char *b) {
   return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
-static bool grow(struct folds *folds) {
-  const size_t room = folds->room == 0 ? 32 : 2 * folds->room;
-  struct fold *item = realloc(folds->item, room * sizeof *item);
-  if (item == NULL) return false;
-  folds->item = item;
-  folds->room = room;
-  return true;
-}
-
 static struct status add(struct folds *folds, struct fold fold) {
   for (size_t i = 0; i < folds->count; ++i) {
     struct fold *item = &folds->item[i];
@@ -51,7 +44,7 @@ static struct status add(struct folds *folds, struct fold fold) {
     }
     return status_ok();
   }
-  if (folds->count == folds->room && !grow(folds)) return status_make(STATUS_MEMORY, "no memory for the text report");
+  TRY(owned_grow(&folds->item, folds->count, &folds->room, sizeof *folds->item, "entries of a report"));
   fold.count = 1;
   folds->item[folds->count++] = fold;
   return status_ok();

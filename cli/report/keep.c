@@ -1,11 +1,7 @@
 /* Drops the rows that were not asked for. */
-#include "cli/report/keep.h"
+#include "cli/report/measured.h"
 
 #include <string.h>
-
-#include "cli/base/json.h"
-#include "cli/sweep/filter.h"
-#include "cli/sweep/variant_spec.h"
 
 enum { FILTERS_MAX = 16, NAMES_MAX = 128 };
 

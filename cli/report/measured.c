@@ -4,10 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/base/checksum.h"
-#include "cli/base/version.h"
-#include "cli/record/plausible.h"
-#include "cli/record/times.h"
 #include "cli/report/report.h"
 
 /* ---- what a file can be -------------------------------------------------------------------------------------- */

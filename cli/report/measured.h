@@ -7,8 +7,21 @@
 enum measured_kind { MEASURED_JOURNAL, MEASURED_REPORT, MEASURED_TIMES };
 
 /* STATUS_INPUT says what is wrong with the file, where, and what to give instead. A row with a time that cannot be
- * becomes `implausible` (plausible.h). kind may be NULL. On success the caller frees with journal_free. */
+ * becomes `implausible` (plausible_judge). kind may be NULL. On success the caller frees with journal_free. */
 struct status measured_load(const char *path, struct journal_data *out, enum measured_kind *kind);
 
 /* The same for comparisons, which refuse times entered by hand, and edited reports unless may_be_edited. */
 struct status measured_load_evidence(const char *path, bool may_be_edited, struct journal_data *out);
+
+/* Narrows what was measured to some cases and variants (report --filter, --variants). */
+
+struct keep {
+  const char *const *filters; /* as filter_parse reads them; a case has to meet all */
+  size_t filter_count;
+  const char *variants;   /* with commas between them: a variant's name, or its name with tunables; NULL: all */
+  bool is_one_of_several; /* files: nothing needs to remain of this one */
+};
+
+/* Drops all other records, and lowers the number of cells of the run by as many. STATUS_USAGE when a filter is wrong,
+ * or when nothing remains of the file; the message begins with `path`. */
+struct status keep_records(const struct keep *, const char *path, struct journal_data *);

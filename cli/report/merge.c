@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "cli/base/owned.h"
-#include "cli/report/measured.h"
 
 struct merge_loaded {
   struct journal_data data;

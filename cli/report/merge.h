@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "cli/report/keep.h"
+#include "cli/report/measured.h"
 #include "cli/report/report.h"
 
 enum { MERGE_SOURCES_MAX = 1024 };

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/base/text.h"
 #include "cli/base/units.h"
 #include "cli/report/columns.h"
 #include "cli/report/merge.h"
@@ -16,27 +15,23 @@ static const struct merge_row *row_of(const void *row) { return row; }
 static const struct record *record_of(const void *row) { return row_of(row)->row->record; }
 
 /* The device is the last column, so that it can be left out. */
-enum { VARIANT, SOURCE, STATUS, HOT, COLD, RATE, RATIO, ERROR, DEVICE, COLUMN_COUNT };
-static const struct text_column columns[COLUMN_COUNT] = {
-    [VARIANT] = {"variant", "", true, 0, 12}, [SOURCE] = {"source", "", false, 0, 0},
-    [STATUS] = {"status", "", true, 0, 0},    [HOT] = {"hot", "us", false, 0, 0},
-    [COLD] = {"cold", "us", false, 2, 0},     [RATE] = {"rate", "TFLOP/s", false, 1, 0},
-    [RATIO] = {"hot", "x best", false, 0, 0}, [ERROR] = {"error", "max abs", false, 3, 0},
-    [DEVICE] = {"device", "", true, 0, 12},
+static const struct text_column columns[] = {
+    {"variant", "", true, 0, 12},   {"source", "", false, 0, 0},       {"status", "", true, 0, 0},
+    {"hot", "us", false, 0, 0},     {"cold", "us", false, 2, 0},       {"rate", "TFLOP/s", false, 1, 0},
+    {"hot", "x best", false, 0, 0}, {"error", "max abs", false, 3, 0}, {"device", "", true, 0, 12},
 };
+enum { COLUMN_COUNT = sizeof columns / sizeof *columns };
 
 static void fill_cells(const void *of, char cell[][TEXT_CELL_MAX]) {
   const struct merge_row *row = of;
   const struct journal_data *data = row->report->journal;
-  snprintf(cell[VARIANT], TEXT_CELL_MAX, "%s", record_of(row)->variant);
-  snprintf(cell[SOURCE], TEXT_CELL_MAX, "%zu", row->source + 1);
-  columns_text(row->row, COLUMNS_STATUS, cell[STATUS]);
-  units_format(row->us[TIME_HOT], cell[HOT]);
-  units_format(row->us[TIME_COLD], cell[COLD]);
-  columns_text(row->row, COLUMNS_RATE, cell[RATE]);
-  units_format_fixed(row->best_ratio, 2, cell[RATIO]);
-  columns_text(row->row, COLUMNS_ERROR, cell[ERROR]);
-  snprintf(cell[DEVICE], TEXT_CELL_MAX, "%s", data->has_device ? data->device.name : "-");
+  char status[TEXT_CELL_MAX], rate[TEXT_CELL_MAX], error[TEXT_CELL_MAX];
+  columns_text(row->row, COLUMNS_STATUS, status);
+  columns_text(row->row, COLUMNS_RATE, rate);
+  columns_text(row->row, COLUMNS_ERROR, error);
+  TEXT_CELLS(cell, record_of(row)->variant, units_fixed((double)row->source + 1, 0).text, status,
+             units_short(row->us[TIME_HOT]).text, units_short(row->us[TIME_COLD]).text, rate,
+             units_fixed(row->best_ratio, 2).text, error, data->has_device ? data->device.name : NULL);
 }
 
 static void group_case(const void *row, char out[TEXT_CELL_MAX]) {

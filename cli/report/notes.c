@@ -1,5 +1,5 @@
 /* What stands below the table of the text report: what its marks and intervals mean, and why rows have no times. */
-#include "cli/report/notes.h"
+#include "cli/report/columns.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -8,8 +8,6 @@
 
 #include "cli/base/owned.h"
 #include "cli/base/units.h"
-#include "cli/report/columns.h"
-#include "cli/report/fold.h"
 
 enum { PARAGRAPH_MAX = 1024 };
 

@@ -2,8 +2,6 @@
 #include <stdlib.h>
 
 #include "cli/base/owned.h"
-#include "cli/record/cards.h"
-#include "cli/record/validate.h"
 #include "cli/report/views.h"
 
 /* ---- the report ---------------------------------------------------------------------------------------------- */

@@ -10,9 +10,6 @@
 #include "cli/base/owned.h"
 #include "cli/base/text.h"
 #include "cli/base/units.h"
-#include "cli/record/cards.h"
-#include "cli/record/event_overhead.h"
-#include "cli/report/fastest.h"
 
 /* ---- building ------------------------------------------------------------------------------------------------ */
 

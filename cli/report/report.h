@@ -5,10 +5,7 @@
 
 #include "cli/analyse/bound_by.h"
 #include "cli/analyse/diagnose.h"
-#include "cli/base/json.h"
 #include "cli/record/journal.h"
-#include "cli/record/process.h"
-#include "kernels/problem/axes.h"
 
 #define REPORT_SCHEMA "attnbench.report/1"
 
@@ -97,3 +94,47 @@ struct status report_save(const struct report *, const char *path,
                           struct status (*write)(const struct report *, FILE *));
 /* Checks that `path` can be written, before anything is measured. Leaves no file behind. */
 struct status report_probe(const char *path, const char *option);
+
+/* The fastest row of each case. */
+
+/* Sets is_twin, is_fastest and leads_case of the rows. The fastest row of a case has the shortest median, hot if the
+ * case has hot times; twins are left out, and cases with fewer than two timed rows have none. The rows of a case must
+ * be adjacent. */
+void fastest_mark(struct report *);
+
+enum { FASTEST_TEXT_MAX = 512 };
+/* "fastest: wgmma in 30 of 36 cases, 1.02x to 1.80x as fast as cudnn; cudnn in 6": the winners by how many cases they
+ * win. "" when no case has two rows to choose from. */
+struct status fastest_text(const struct report *, char out[FASTEST_TEXT_MAX]);
+
+/* Groups rows with the same message about one variant into one entry, which shows the worst row. For the text report.
+ */
+
+struct fold {
+  uint32_t kind;       /* a finding id (fold_findings) or a status (fold_reasons) */
+  const char *variant; /* of the first row */
+  const char *text;    /* only rows with equal text share an entry; may be NULL */
+  size_t count;        /* rows in the entry */
+  uint32_t severity;
+  const struct report_row *worst; /* of findings the one with the most microseconds; else the slowest; without times
+                                     the one that fills the fewest SMs */
+  const struct finding *finding;  /* of the worst row; NULL unless from fold_findings */
+};
+
+struct folds {
+  struct fold *item;
+  size_t count, room;
+};
+
+/* Each fills *out, which must be empty. Fails only for lack of memory. The caller frees with fold_free, also after a
+ * failure. */
+
+/* One entry per finding id and variant, over the findings that the report shows. The worst come first, by
+ * microseconds, then by severity. */
+struct status fold_findings(const struct report *, struct folds *out);
+/* One entry per status, variant and reason, over the rows that are neither ok nor planned. Wrong rows have one entry
+ * per variant, since the numbers in their reasons differ. */
+struct status fold_reasons(const struct report *, struct folds *out);
+/* One entry per variant and text, over the rows that have one; `label` is the text's place in struct record. */
+struct status fold_labels(const struct report *, size_t label, struct folds *out);
+void fold_free(struct folds *);

@@ -1,8 +1,6 @@
 /* The tables of what a report derives. */
 #include "cli/report/views.h"
 
-#include "cli/record/field_tables.h"
-
 /* ---- names --------------------------------------------------------------------------------------------------- */
 
 static const char *name_of_roof(uint32_t i) { return i < ROOF_COUNT ? metrics_roof_name((enum roof_kind)i) : NULL; }

@@ -6,13 +6,8 @@
 #include <string.h>
 
 #include "cli/base/owned.h"
-#include "cli/base/text.h"
 #include "cli/base/units.h"
 #include "cli/report/columns.h"
-#include "cli/report/fastest.h"
-#include "cli/report/fold.h"
-#include "cli/report/notes.h"
-#include "cli/report/report.h"
 
 enum { FINDINGS_SHOWN_MAX = 3 };
 

@@ -1,5 +1,5 @@
 /* Reads and writes values of axes as JSON. */
-#include "cli/sweep/axis_json.h"
+#include "cli/sweep/reading.h"
 
 #include <math.h>
 #include <string.h>

@@ -5,7 +5,6 @@
 
 #include "cli/base/hash.h"
 #include "kernels/plugin.h"
-#include "kernels/status.h"
 
 struct callable_spec {
   char name[ATTN_PLUGIN_NAME_MAX + 1]; /* of its variant: NAME, else the function's in lower case */

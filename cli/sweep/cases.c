@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "cli/base/owned.h"
-#include "cli/sweep/axis_json.h"
 #include "cli/sweep/reading.h"
 
 /* ---- blocks: one entry of "shapes" or "grid", with the defaults merged in ------------------------------------ */

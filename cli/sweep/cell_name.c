@@ -1,5 +1,5 @@
 /* Writes and matches the names of cells. */
-#include "cli/sweep/cell_name.h"
+#include "cli/sweep/variant_spec.h"
 
 #include <fnmatch.h>
 #include <stdio.h>

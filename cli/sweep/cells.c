@@ -5,10 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/base/json.h"
 #include "cli/base/owned.h"
-#include "cli/sweep/filter.h"
-#include "cli/sweep/variant_group.h"
 
 /* ---- variants ------------------------------------------------------------------------------------------------ */
 

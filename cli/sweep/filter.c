@@ -1,10 +1,9 @@
 /* Reads filters and applies them to problems. */
-#include "cli/sweep/filter.h"
+#include "cli/sweep/cells.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/base/json.h"
 #include "cli/base/text.h"
 
 enum { VALUE_MAX = 1024, NAMES_MAX = 256 };

@@ -86,3 +86,9 @@ bool manifest_is(const char *path);
 struct status manifest_load(const char *path, struct manifest *out);
 /* The same for a text in memory; the kernels' files are looked for in the folder of `path`. */
 struct status manifest_parse(const char *path, const char *text, size_t length, struct manifest *out);
+
+/* Makes a variant of a manifest's kernel. Planning needs no GPU; the device opens the kernel's file. */
+
+/* Reads the manifest and adds its variant to the registry until the process ends. STATUS_INPUT names the place of an
+ * error in the file. STATUS_USAGE: the variant's name is taken, or there are too many variants. */
+struct status manifest_variant_add(const char *path);

@@ -1,5 +1,5 @@
 /* Computes a manifest's formulas for a problem: what it supports, plans and binds. */
-#include "cli/sweep/manifest_variant.h"
+#include "cli/sweep/manifest.h"
 
 #include <math.h>
 #include <stdio.h>

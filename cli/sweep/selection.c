@@ -1,5 +1,5 @@
 /* Names the cells of a run, and deals them to shards. */
-#include "cli/sweep/selection.h"
+#include "cli/sweep/cells.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "cli/base/owned.h"
-#include "cli/sweep/cells.h"
 
 struct status selection_make(size_t count, struct selection *out) {
   *out = (struct selection){.count = count};

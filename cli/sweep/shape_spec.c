@@ -1,14 +1,12 @@
 /* Reads shapes of the command line into a sweep. */
-#include "cli/sweep/shape_spec.h"
+#include "cli/sweep/sweep.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/base/json.h"
 #include "cli/base/owned.h"
 #include "cli/base/text.h"
-#include "kernels/problem/axes.h"
 
 enum { VALUES_MAX = 256, TOKEN_MAX = AXIS_VALUE_TEXT_MAX + 32 };
 

@@ -1,5 +1,5 @@
 /* Finds shipped sweeps from where the program lies. */
-#include "cli/sweep/shipped.h"
+#include "cli/sweep/sweep.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/base/json.h"
 #include "cli/base/text.h"
 
 enum { NAMES_MAX = 64, NAME_MAX_BYTES = 64 };

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/base/json.h"
 #include "cli/base/owned.h"
 #include "cli/sweep/reading.h"
 

@@ -1,5 +1,5 @@
 /* Lists the tunings that a search tries. */
-#include "cli/sweep/tunings.h"
+#include "cli/sweep/variant_spec.h"
 
 #include <stdlib.h>
 

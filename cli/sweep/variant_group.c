@@ -1,9 +1,7 @@
 /* The members of the groups of variants. */
-#include "cli/sweep/variant_group.h"
+#include "cli/sweep/variant_spec.h"
 
 #include <string.h>
-
-#include "kernels/variant.h"
 
 static const char *const names[VARIANT_GROUP_COUNT] = {
 #define VARIANT_GROUP_NAME(name, help) #name,

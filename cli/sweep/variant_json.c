@@ -1,8 +1,7 @@
 /* Variants and their tunables as JSON. */
-#include "cli/sweep/variant_json.h"
+#include "cli/sweep/variant_spec.h"
 
 #include "kernels/pick.h"
-#include "kernels/problem/axes.h"
 
 static void add_tunables(cJSON *object, const struct attn_variant *variant) {
   cJSON *tunables = cJSON_AddArrayToObject(object, "tunables");

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/base/json.h"
-
 /* "name:key=value,key=value" being read, left to right. */
 struct spec_reader {
   const char *text;

@@ -1,7 +1,11 @@
 /* A variant with its tunables, as a user writes it: "split_kv:splits=4". */
 #pragma once
 
-#include "kernels/status.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cli/base/json.h"
+#include "kernels/problem/axes.h"
 #include "kernels/variant.h"
 
 enum { VARIANT_SPEC_MAX = 96, SWEEP_VARIANTS_MAX = 64 };
@@ -33,3 +37,67 @@ bool variant_spec_read(const char *text, struct variant_spec *out, char problem[
 
 /* The length of the first spec of a list with commas between them; commas separate tunables too. */
 size_t variant_spec_length(const char *list);
+
+/* The name of a cell, which is a variant on a case, as the command line and messages write it: "KEY/VARIANT". */
+
+enum { CELL_NAME_MAX = AXIS_KEY_MAX + VARIANT_SPEC_MAX, CELL_GLOB_MAX = CELL_NAME_MAX };
+
+/* Writes the cell's name into out. */
+void cell_name(const char *key, const char *variant, char out[CELL_NAME_MAX]);
+/* Does the cell's name match the glob? As in fnmatch without flags, * also matches "/" and ".". */
+bool cell_name_matches(const char *glob, const char *key, const char *variant);
+
+/* Names that --variants takes for several variants at once. */
+
+/* GROUP(name, who is in it) */
+#define VARIANT_GROUP_MAP(X)                                                 \
+  X(all, "every variant with a kernel of its own, so not auto")              \
+  X(ours, "what came with attnbench and is no vendor's library")             \
+  X(ladder, "the kernels that add one idea after the other")                 \
+  X(specimens, "kernels that are slow for one known reason, to be compared") \
+  X(loaded, "what --load brought")
+
+enum variant_group {
+#define VARIANT_GROUP_ENUM(name, help) VARIANT_GROUP_##name,
+  VARIANT_GROUP_MAP(VARIANT_GROUP_ENUM)
+#undef VARIANT_GROUP_ENUM
+      VARIANT_GROUP_COUNT
+};
+
+const char *variant_group_name(size_t index); /* NULL past the last */
+/* The group of this name; VARIANT_GROUP_COUNT when there is none. */
+enum variant_group variant_group_find(const char *name);
+/* Is the variant at this index of the registry in the group? */
+bool variant_group_has(enum variant_group, size_t index);
+
+/* The tunings of a variant that `attnbench tune` tries: every combination of values of its tunables that the variant
+ * takes for a shape, or an even sample of the combinations when there are more than TUNINGS_MAX. */
+
+enum { TUNINGS_MAX = 512 };
+
+/* Does the variant take this shape with these values? */
+struct tunings_filter {
+  bool (*takes)(const void *context, const struct attn_tuning *);
+  const void *context;
+};
+
+struct tunings {
+  struct variant_spec *items; /* the first is `base` */
+  size_t count;
+  size_t left_out; /* combinations that the variant takes, or may take, and that items lacks */
+};
+
+/* Tunables that `base` sets keep their values. With `takes` NULL every combination counts as one that the variant may
+ * take. The list depends on the arguments alone. On success the caller frees items. */
+struct status tunings_of(const struct variant_spec *base, const struct tunings_filter *, struct tunings *out);
+
+/* Descriptions of variants as JSON. */
+
+/* A variant, and whether it can run on this machine. */
+struct variant_here {
+  const struct attn_variant *variant;
+  const char *why_not; /* why it cannot run; NULL: it can */
+};
+
+/* Adds "variants": [...] of `attnbench list --json`. */
+void variant_json_add(cJSON *object, const struct variant_here *, size_t count);

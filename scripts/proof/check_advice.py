@@ -144,8 +144,23 @@ def gain_per_block(a, b):
     return reports.hot_us(a) / main_launch(a)["blocks"] / (reports.hot_us(b) / main_launch(b)["blocks"])
 
 
+def with_full_mask(key):
+    """The key of the case in which all q tiles of a causal one have as many keys; None where it has unlike work otherwise."""
+    parts = key.split(".")
+    unlike = any(part.startswith(("sparse", "batch", "ragged", "window")) for part in parts)
+    return ".".join("full" if part == "causal" else part for part in parts) if "causal" in parts and not unlike else None
+
+
+def gain_per_pair(a, b):
+    return reports.hot_us(a) / a["flops"] / (reports.hot_us(b) / b["flops"])
+
+
 def gains(change, row, rows):
     """[(gain, variant that made the change)] of a row."""
+    if change == "equal_work":
+        return [(gain_per_pair(row, b), f"{b['variant']} at {case_label(b['key'])}") for b in rows if b["status"] == "ok"
+                and b["launches"] and b["variant"] == row["variant"] and b["key"] == with_full_mask(row["key"])
+                and b["plan"] == row["plan"]]
     if change == "even_waves":
         return [(gain_per_block(row, b), f"{b['variant']} at {case_label(b['key'])}")
                 for b in rows if b["status"] == "ok" and b["launches"] and fills_its_waves(row, b)]
@@ -203,7 +218,7 @@ def has_wrong_sign(promise):
 
 def summary(promises):
     lines = []
-    for change in [*CHANGES, "even_waves"]:
+    for change in [*CHANGES, "even_waves", "equal_work"]:
         of = [p for p in promises if p.change == change]
         held = [p for p in of if p.measured]
         if of:
@@ -227,6 +242,8 @@ def page_of(promises):
         "and kept the rest: a setting of the same variant that differs in that tunable, or a variant whose plan agrees in all "
         "that the change does not touch. The promise of `even_waves` is measured by the same launch of the same variant at a larger "
         f"B*H that leaves at most {100 * FULL_WAVE_IDLE:.0f} % of its slots idle: the ratio of the times per block. "
+        "That of `equal_work`, of a causal mask, is measured by the same plan of the same variant without the mask, where all q "
+        "tiles have as many keys: the ratio of the times per pair of a query and a key that it sees. "
         "Constants of the model (`cli/analyse/gain.c`) were fitted to some of these rows.",
         f"{len(promises)} promises; for {len(held)} a row made the change: {sum(map(is_right, held))} of these "
         f"({percent(sum(map(is_right, held)) / max(len(held), 1))}) are within a factor of {WITHIN}, "

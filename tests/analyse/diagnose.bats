@@ -134,3 +134,43 @@ refuse() {
   expect_out_matches 'B2.H1.Hkv1.Sq128.Skv128.D64.f16.full +1 -> 2 +2.000 .*10.00 -> 10.00'
   expect_out_matches 'B2.H1.Hkv1.Sq256.Skv256.D64.f16.full +1 -> 2 +2.000 .*30.00 -> 30.00'
 }
+
+@test "a cache of e4m3 that takes as long as one of 16 bits is bound by its conversion, and one that is twice as fast is not" {
+  diagnose kv8
+  expect_finding bitwise convert_bound '240 us with K and V of e4m3 and 250 us with those of bf16, of 2.00x the bytes'
+  refute_finding paired convert_bound
+  expect_json "$TMP/r.json" '[r["shape"]["kv_dtype"] for r in d["results"] for f in r["findings"] if f["id"] == "convert_bound"]
+    == ["e4m3"]'
+  expect_json "$TMP/r.json" 'all(1.85 < f["gain_ratio"] < 2 for r in d["results"] for f in r["findings"] if f["id"] == "convert_bound")'
+}
+
+# found_in_plan VARIANT ID: how many rows of $TMP/plan.json have the finding.
+found_in_plan() {
+  json "$TMP/plan.json" "sum(f['id'] == '$2' for r in d['results'] if r['variant'] == '$1' for f in r['findings'])"
+}
+
+@test "unlike lengths are named on a grid of one block per item, and not on kernels that share the keys out" {
+  must 0 attn plan --shape batch=64q1s1k_1q1s128k,H=32/8,D=128,bf16 --gpu h200 --json "$TMP/plan.json" --variants decode_general,scalar
+  expect_valid results/report.schema.json "$TMP/plan.json"
+  [ "$(found_in_plan scalar imbalanced) $(found_in_plan decode_general imbalanced)" = '1 0' ]
+  must 0 attn plan --shape batch=1q8k_15q512s512,H=16/4,D=128,causal,bf16 --gpu h200 --json "$TMP/plan.json" --variants wgmma_general
+  [ "$(found_in_plan wgmma_general imbalanced)" = 0 ]
+  # One head of one sequence has more keys than all others together: a loop over whole tiles cannot share that out.
+  must 0 attn plan --shape batch=1q128s128k_200q128s128,H=1,D=128,bf16 --gpu h200 --json "$TMP/plan.json" --variants wgmma_general
+  [ "$(found_in_plan wgmma_general imbalanced)" = 1 ]
+}
+
+@test "a page is scattered where a head has less of it side by side than a burst of DRAM" {
+  for shape in D=16,page=16:1 D=16,page=1:1 D=16,page=16,layout=hnd:0 D=128,page=1:0; do
+    must 0 attn plan --shape "B=64,H=8,S=1x4096,${shape%:*}" --gpu h200 --json "$TMP/plan.json" --variants scalar
+    [ "$(found_in_plan scalar page_scattered)" = "${shape#*:}" ] || fail "$shape"
+  done
+  expect_valid results/report.schema.json "$TMP/plan.json"
+}
+
+@test "describe and completion know every finding" {
+  for id in imbalanced page_scattered convert_bound; do
+    must 0 attn describe "$id"
+    expect_out "$id"
+  done
+}

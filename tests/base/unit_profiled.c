@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "cli/base/profiled.h"
+#include "cli/base/program.h"
 #include "tests/unit.h"
 
 static const char *set_name, *set_value;

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/command/outputs.h"
+#include "cli/command/commands.h"
 #include "cli/options/table.h"
 #include "tests/unit.h"
 #include "tests/unit_scratch.h"

@@ -1,5 +1,5 @@
 /* When a log gets a line, and how times read in it. */
-#include "cli/command/progress.h"
+#include "cli/command/run.h"
 #include "tests/unit.h"
 
 TEST(a_log_gets_a_line_every_few_percent_or_half_a_minute) {

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/command/schedule.h"
-#include "cli/record/sentinel.h"
+#include "cli/command/run.h"
+#include "cli/record/run_info.h"
 #include "tests/unit.h"
 
 enum { CELLS = 6 };

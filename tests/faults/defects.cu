@@ -15,6 +15,9 @@
  *   rereads         every warp reads K and V for a single query row
  *   bank_conflicts  K and V lie so that a warp's lanes meet in one bank
  *   uncoalesced     neighbouring threads load elements of different rows
+ *   imbalanced      a block for each 256 query rows of a head, in the order of the grid: under a causal mask of 1024
+ *                   rows, with as many heads as SMs, the same SMs have the long ones all the time
+ *   convert         reads K and V as `rereads` does; those of e4m3 it takes apart bit by bit, for each query row
  *   compute_bound   both products at most of fp32's rate, from register tiles: what is left is the pipe itself
  *
  * bank_conflicts and uncoalesced change neither launch nor traffic by tiles: counters alone can see them, and without
@@ -40,6 +43,8 @@ enum defect {
   DEFECT_REREADS,
   DEFECT_BANK_CONFLICTS,
   DEFECT_UNCOALESCED,
+  DEFECT_IMBALANCED,
+  DEFECT_CONVERT,
   DEFECT_COMPUTE_BOUND,
 };
 
@@ -49,6 +54,8 @@ constexpr uint32_t kDefectWarps = kDefectThreads / 32;
 constexpr uint32_t kResident = 4;    /* blocks per SM: 1024 threads, at least half of what any SM holds */
 constexpr uint32_t kRowsPerWarp = 4; /* of the staged kernel */
 constexpr uint32_t kDefectKeys = 32; /* per tile */
+constexpr uint32_t kStagedRows = kDefectWarps * kRowsPerWarp;
+constexpr uint32_t kUnlikeTiles = 8; /* of kStagedRows, in an item of `imbalanced` */
 constexpr uint32_t kRowWords = kDefectDim / 2;
 constexpr uint32_t kTileWords = kDefectKeys * kRowWords;
 constexpr uint32_t kGroupKeys = 8; /* keys in flight of the direct kernel */
@@ -128,7 +135,7 @@ __device__ __forceinline__ void staged_tile(const DefectParams &a, __half2 *smem
                                             uint32_t row0) {
   const Params &p = a.p;
   const uint32_t warp = threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
-  const uint32_t rows = rows_in_tile(p.Sq, row0, a.tile_q), first_row = warp * kRowsPerWarp;
+  const uint32_t rows = rows_in_tile(p.Sq, row0, min(a.tile_q, kStagedRows)), first_row = warp * kRowsPerWarp;
   const size_t q_offset = row_offset(b, p.Hq, h, p.Sq, row0, kDefectDim);
   const size_t kv_offset = row_offset(b, p.Hkv, kv_head(p, h), p.Skv, 0, kDefectDim);
   const __half2 *q = head_words(p.q, q_offset), *k = head_words(p.k, kv_offset), *v = head_words(p.v, kv_offset);
@@ -183,41 +190,95 @@ __global__ void __launch_bounds__(kDefectThreads, kResident)
   }
 }
 
+/* The items of `imbalanced`: the rows of blockIdx.x, in the head of blockIdx.y. */
+__global__ void __launch_bounds__(kDefectThreads, kResident)
+    defect_imbalanced_kernel(const __grid_constant__ DefectParams a) {
+  extern __shared__ __align__(128) unsigned char smem[];
+  for (uint32_t tile = 0; tile < kUnlikeTiles; ++tile) {
+    const uint32_t row0 = (blockIdx.x * kUnlikeTiles + tile) * kStagedRows;
+    if (row0 < a.p.Sq) staged_tile(a, reinterpret_cast<__half2 *>(smem), blockIdx.z, blockIdx.y, row0);
+  }
+}
+
 /* ---- direct: every warp reads K and V from global memory for one row ---------------------------------------------
  */
 
-__global__ void __launch_bounds__(kDefectThreads, kResident)
-    defect_direct_kernel(const __grid_constant__ DefectParams a) {
-  const Params &p = a.p;
+/* The two columns of a lane in a row of K or V. */
+struct WideRows {
+  const __half2 *words;
+
+  __device__ __forceinline__ WideRows(const void *tensor, size_t element, uint32_t lane)
+      : words(head_words(tensor, element) + lane) {}
+  using Pair = __half2;
+  __device__ __forceinline__ Pair load(uint32_t key) const { return words[(size_t)key * kRowWords]; }
+  __device__ __forceinline__ static float2 widen(Pair pair) { return __half22float2(pair); }
+};
+
+/* The same of e4m3, converted the long way: 4 bits of exponent with a bias of 7, 3 of mantissa. */
+struct NarrowRows {
+  const uint16_t *words;
+
+  __device__ __forceinline__ NarrowRows(const void *tensor, size_t element, uint32_t lane)
+      : words(reinterpret_cast<const uint16_t *>(static_cast<const uint8_t *>(tensor) + element) + lane) {}
+  using Pair = uint16_t;
+  __device__ __forceinline__ Pair load(uint32_t key) const { return words[(size_t)key * kRowWords]; }
+  __device__ __forceinline__ static float widen_one(uint32_t bits) {
+    const uint32_t exponent = bits >> 3 & 15, mantissa = bits & 7;
+    const float size =
+        ldexpf((float)(exponent > 0 ? 8 + mantissa : mantissa), (int)(exponent > 0 ? exponent : 1) - 10);
+    return bits & 0x80 ? -size : size;
+  }
+  __device__ __forceinline__ static float2 widen(Pair pair) {
+    return make_float2(widen_one(pair & 0xff), widen_one(pair >> 8));
+  }
+};
+
+template <typename Rows>
+__device__ __forceinline__ void direct_rows(const DefectParams &a) {
+  const row_tile::RowParams &p = a.p;
+  const row_tile::Scales &scales = p.extras.scales;
   const uint32_t warp = threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
   const uint64_t rows = (uint64_t)p.B * p.Hq * p.Sq;
   for (uint64_t i = (uint64_t)blockIdx.x * kDefectWarps + warp; i < rows; i += (uint64_t)a.blocks * kDefectWarps) {
     const uint32_t row = (uint32_t)(i % p.Sq), h = (uint32_t)(i / p.Sq % p.Hq), b = (uint32_t)(i / p.Sq / p.Hq);
     const size_t kv_offset = row_offset(b, p.Hkv, kv_head(p, h), p.Skv, 0, kDefectDim);
-    const __half2 *k = head_words(p.k, kv_offset) + lane, *v = head_words(p.v, kv_offset) + lane;
+    const uint32_t scale = b * p.Hkv + kv_head(p, h);
+    const float k_scale = scales.k != nullptr ? scales.k[scale] : 1.0f;
+    const Rows k(p.k, kv_offset, lane), v(p.v, kv_offset, lane);
     const uint32_t keys = visible_keys(p, row);
     WarpRow state;
-    state.open(head_words(p.q, i * kDefectDim), lane, p.scale_log2);
+    state.open(head_words(p.q, i * kDefectDim), lane, p.scale_log2 * k_scale);
     for (uint32_t first = 0; first < keys; first += kGroupKeys) {
-      __half2 k_words[kGroupKeys], v_words[kGroupKeys];
+      typename Rows::Pair k_words[kGroupKeys], v_words[kGroupKeys];
       float score[kGroupKeys], next = state.max;
 #pragma unroll
       for (uint32_t j = 0; j < kGroupKeys; ++j) {
         const uint32_t key = min(first + j, keys - 1);
-        k_words[j] = k[(size_t)key * kRowWords], v_words[j] = v[(size_t)key * kRowWords];
+        k_words[j] = k.load(key), v_words[j] = v.load(key);
       }
 #pragma unroll
       for (uint32_t j = 0; j < kGroupKeys; ++j) {
-        score[j] = state.score(__half22float2(k_words[j]));
+        score[j] = state.score(Rows::widen(k_words[j]));
         if (first + j >= keys) score[j] = minus_infinity();
         next = fmaxf(next, score[j]);
       }
       state.rescale(next);
 #pragma unroll
-      for (uint32_t j = 0; j < kGroupKeys; ++j) state.add(exp2f(score[j] - next), __half22float2(v_words[j]));
+      for (uint32_t j = 0; j < kGroupKeys; ++j) state.add(exp2f(score[j] - next), Rows::widen(v_words[j]));
     }
+    if (scales.v != nullptr) state.acc.x *= scales.v[scale], state.acc.y *= scales.v[scale];
     state.store(static_cast<__half *>(p.o) + i * kDefectDim, lane);
   }
+}
+
+__global__ void __launch_bounds__(kDefectThreads, kResident)
+    defect_direct_kernel(const __grid_constant__ DefectParams a) {
+  direct_rows<WideRows>(a);
+}
+
+__global__ void __launch_bounds__(kDefectThreads, kResident)
+    defect_convert_kernel(const __grid_constant__ DefectParams a) {
+  direct_rows<NarrowRows>(a);
 }
 
 /* ---- one row per thread: the output row is 64 registers ----------------------------------------------------------
@@ -443,12 +504,14 @@ __global__ void __launch_bounds__(kPipeThreads, kPipeBlocks)
     pipe_tile(a.p, reinterpret_cast<float *>(smem), item / q_tiles, item % q_tiles * kPipeRows);
 }
 
-static const void *defect_kernel_for(enum defect defect) {
+static const void *defect_kernel_for(enum defect defect, bool narrow) {
   switch (defect) {
     case DEFECT_COMPUTE_BOUND: return handle(defect_pipe_kernel);
     case DEFECT_REREADS: return handle(defect_direct_kernel);
+    case DEFECT_CONVERT: return narrow ? handle(defect_convert_kernel) : handle(defect_direct_kernel);
     case DEFECT_REGISTERS: return handle(defect_registers_kernel);
     case DEFECT_SPILLS: return handle(defect_spills_kernel);
+    case DEFECT_IMBALANCED: return handle(defect_imbalanced_kernel);
     default: return handle(defect_staged_kernel);
   }
 }
@@ -463,7 +526,7 @@ static struct status defect_bind(const attn_problem *shape, const attn_plan *pla
 #define DEFECT_BIND(defect) attn::defect_bind<attn::defect>
 
 #else
-static const void *defect_kernel_for(enum defect) { return nullptr; }
+static const void *defect_kernel_for(enum defect, bool) { return nullptr; }
 #define DEFECT_BIND(defect) nullptr
 #endif
 
@@ -480,7 +543,9 @@ constexpr DefectPlan defect_plan_of(enum defect defect) {
     case DEFECT_REGISTERS: return {2, kDefectThreads, kDefectKeys, kDefectThreads};
     case DEFECT_SPILLS: return {4, kDefectThreads, kDefectKeys, kDefectThreads};
     case DEFECT_IDLE_THREADS: return {4, 16, kDefectKeys, kDefectThreads / 2};
-    case DEFECT_REREADS: return {4, 1, kGroupKeys, kDefectThreads};
+    case DEFECT_REREADS:
+    case DEFECT_CONVERT: return {4, 1, kGroupKeys, kDefectThreads};
+    case DEFECT_IMBALANCED: return {4, kUnlikeTiles * kStagedRows, kDefectKeys, kDefectThreads};
     case DEFECT_COMPUTE_BOUND: return {kPipeBlocks, kPipeRows, kPipeKeys, kPipeThreads, kPipeThreads};
     default: return {4, 32, kDefectKeys, kDefectThreads};
   }
@@ -500,11 +565,12 @@ template <enum defect kDefect>
 static const char *defect_supports(const attn_problem *shape, const attn_tuning *, const device_info *device) {
   if (shape->dtype != ATTN_F16 || shape->D != kDefectDim) return "planted GPU defects take f16 with D = 64 only";
   if ((uint64_t)shape->B * shape->Hq * shape->Sq > INT32_MAX) return "B * Hq * Sq must be below 2^31";
+  if (kDefect == DEFECT_IMBALANCED && shape->B > UINT16_MAX) return "B must be at most 65535, a grid axis";
   return check_device(*device, defect_smem_bytes(kDefect, *device));
 }
 
 template <enum defect kDefect>
-static void defect_plan(const attn_problem *, const attn_tuning *, const device_info *device, attn_plan *plan) {
+static void defect_plan(const attn_problem *shape, const attn_tuning *, const device_info *device, attn_plan *plan) {
   constexpr DefectPlan wanted = defect_plan_of(kDefect);
   constexpr unsigned heads = kDefect == DEFECT_SERIAL ? 0u : ATTN_COVERS_B | ATTN_COVERS_H;
   plan->pass_count = 1;
@@ -512,21 +578,26 @@ static void defect_plan(const attn_problem *, const attn_tuning *, const device_
   plan->splits = 1, plan->stages = 1;
   attn_pass &pass = plan->pass[0];
   pass.name = "main";
-  pass.kernel = defect_kernel_for(kDefect);
+  pass.kernel = defect_kernel_for(kDefect, attn_kv_dtype(shape) == ATTN_E4M3);
   set_grid(pass, device->sms * wanted.wave_quarters * kResident / 4, heads | ATTN_COVERS_Q, 1, ATTN_COVERS_NOTHING, 1,
            ATTN_COVERS_NOTHING);
+  if (kDefect == DEFECT_IMBALANCED)
+    set_grid(pass, ceil_div(shape->Sq, wanted.tile_q), ATTN_COVERS_Q, shape->Hq, ATTN_COVERS_H, shape->B,
+             ATTN_COVERS_B);
   set_block(pass, wanted.threads, wanted.row_threads, defect_smem_bytes(kDefect, *device));
 }
 
 }  // namespace attn
 
-#define DEFECT(id, defect, text)                                        \
+#define DEFECT(id, defect, text) DEFECT_THAT_TAKES(id, defect, 0, text)
+#define DEFECT_THAT_TAKES(id, defect, takes_, text)                     \
   extern "C" const struct attn_variant attn_variant_gpu_defect_##id = { \
       .name = "gpu_defect_" #id,                                        \
       .summary = "planted defect: " text,                               \
       .limits = "f16; D 64",                                            \
       .runs_on = DEVICE_CUDA,                                           \
       .math = ATTN_MATH_FP32,                                           \
+      .takes = takes_,                                                  \
       .tunables = nullptr,                                              \
       .supports = attn::defect_supports<attn::defect>,                  \
       .plan = attn::defect_plan<attn::defect>,                          \
@@ -545,4 +616,6 @@ DEFECT(idle_threads, DEFECT_IDLE_THREADS, "half the warps hold no query row");
 DEFECT(rereads, DEFECT_REREADS, "K and V are read for one query row at a time");
 DEFECT(bank_conflicts, DEFECT_BANK_CONFLICTS, "a warp's lanes meet in one bank of shared memory");
 DEFECT(uncoalesced, DEFECT_UNCOALESCED, "neighbouring threads load elements of different rows");
+DEFECT(imbalanced, DEFECT_IMBALANCED, "blocks of unlike work, in the order of the grid");
+DEFECT_THAT_TAKES(convert, DEFECT_CONVERT, ATTN_TAKES_KV_DTYPE, "numbers of e4m3 are converted bit by bit");
 DEFECT(compute_bound, DEFECT_COMPUTE_BOUND, "fp32 products near the pipe's rate");

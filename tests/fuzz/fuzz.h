@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "cli/record/journal.h"
-#include "cli/record/times.h"
 #include "cli/report/report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,6 +1,6 @@
 /* libFuzzer entry: any bytes as the base of a comparison, and as both of its sides. A report is never slower than
  * itself. */
-#include "cli/gate/identity.h"
+#include "cli/gate/compare.h"
 #include "tests/fuzz/fuzz.h"
 
 static void write_all(const struct compare *compare) {

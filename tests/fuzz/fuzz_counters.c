@@ -1,5 +1,5 @@
 /* libFuzzer entry: any bytes as what a profiler counted of a report's rows. */
-#include "cli/record/counters.h"
+#include "cli/record/journal.h"
 
 #include "tests/fuzz/fuzz.h"
 

@@ -1,9 +1,9 @@
-/* The rates of cli/gate/change.h: false alarms of series in which nothing changes, and steps that are found. */
+/* The rates of cli/gate/change.c: false alarms of series in which nothing changes, and steps that are found. */
 #include <math.h>
 #include <stdio.h>
 
-#include "cli/base/random.h"
-#include "cli/gate/change.h"
+#include "cli/base/hash.h"
+#include "cli/gate/history.h"
 #include "tests/unit.h"
 #include "tests/unit_near.h"
 

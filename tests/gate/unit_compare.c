@@ -1,7 +1,5 @@
-#include "cli/gate/confirm.h"
-#include "cli/gate/identity.h"
-#include "cli/gate/order.h"
-#include "cli/gate/student.h"
+#include "cli/gate/compare.h"
+#include "cli/gate/judge.h"
 #include "tests/compare_data.h"
 #include "tests/unit.h"
 

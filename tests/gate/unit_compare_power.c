@@ -1,8 +1,7 @@
 /* tags: asan */
 #include "cli/base/json.h"
-#include "cli/gate/confirm.h"
+#include "cli/gate/compare.h"
 #include "cli/rates/drawn.h"
-#include "cli/rates/population.h"
 #include "cli/rates/power.h"
 #include "tests/compare_data.h"
 #include "tests/unit.h"

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/gate/rank.h"
+#include "cli/gate/judge.h"
 #include "tests/unit.h"
 
 static struct rank_sample sample_of(const double *base, size_t base_count, const double *now, size_t now_count,

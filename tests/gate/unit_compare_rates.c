@@ -3,8 +3,7 @@
  * tables in results/gate_rule.md are made here: ATTN_UPDATE_GOLDEN=1 writes them (some minutes), else a row of each
  * is made again. */
 #include "cli/base/json.h"
-#include "cli/gate/confirm.h"
-#include "cli/gate/order.h"
+#include "cli/gate/compare.h"
 #include "tests/compare_data.h"
 #include "tests/unit.h"
 

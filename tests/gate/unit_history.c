@@ -1,7 +1,7 @@
 /* A synthetic history of 500 commits with planted steps, a drift of the card, another card, and a reverted slowdown:
  * what is found, and what is not. */
-#include "cli/base/random.h"
-#include "cli/gate/history_sinks.h"
+#include "cli/base/hash.h"
+#include "cli/gate/history.h"
 #include "tests/compare_data.h"
 #include "tests/unit.h"
 #include "tests/unit_near.h"

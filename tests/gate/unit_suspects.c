@@ -1,7 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/gate/suspects.h"
+#include "cli/gate/compare.h"
 #include "tests/unit.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))

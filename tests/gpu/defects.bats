@@ -12,7 +12,7 @@ run_shape() {
 @test "planted defects are right over ragged and causal shapes" {
   must 0 attn_faulty --sweep tests/data/sweeps/tiny.json --device cuda --check-only --json "$TMP/r.json" \
     --variants "$(defects_table | awk '!seen[$2]++ {printf "%sgpu_defect_%s", sep, $2; sep = ","}')"
-  expect_json "$TMP/r.json" 'd["summary"]["ok"] == 24'
+  expect_json "$TMP/r.json" 'd["summary"]["ok"] == 26'
 }
 
 # found SQ VARIANT: what a failed row is judged by: its findings, times and how near each is to its roof.
@@ -22,7 +22,7 @@ found() {
 }
 
 @test "every planted defect is named, and none on a kernel without it" {
-  for sq in 32768 4 1 2048; do run_shape "$sq"; done
+  for sq in 32768 4 1 2048 1024; do run_shape "$sq"; done
   while read -r sq variant findings; do
     findings=$(printf '%s\n' "$findings" | sed 's/ *[+(][a-z_)]*//g')
     beside='latency_bound between_roofs l2_bound shared_bound clock_lowered'
@@ -35,6 +35,15 @@ found() {
   for sq in 4 1 2048; do
     expect_json "$TMP/$sq.json" 'all(f["id"] != "latency_bound" for r in d["results"] for f in r["findings"])'
   done
+}
+
+@test "a cache of e4m3 that is converted bit by bit is named, and neither its half nor its double is" {
+  sweep=$(write_file caches.json '{"attnbench_sweep": 1, "name": "caches", "defaults": {"B": 132, "H": 32, "Sq": 1,
+    "Skv": 1024, "D": 64}, "shapes": [{}, {"kv_dtype": "e4m3"}]}')
+  must 0 attn_faulty --sweep "$sweep" --device cuda --variants gpu_defect_convert --reference none --json "$TMP/r.json"
+  expect_json "$TMP/r.json" '{r["status"] for r in d["results"]} == {"ok"}'
+  expect_json "$TMP/r.json" '[["convert_bound" in [f["id"] for f in r["findings"]] for r in d["results"]
+    if (r["shape"].get("kv_dtype") == "e4m3") == narrow] for narrow in (False, True)] == [[False], [True]]'
 }
 
 @test "every timed row is told one roof, and called bound by it only near it" {

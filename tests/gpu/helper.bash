@@ -51,6 +51,7 @@ defects_table() {
 4     none           launch_bound
 1     rereads        memory_bound
 2048  compute_bound  compute_bound
+1024  imbalanced     imbalanced
 TABLE
 }
 

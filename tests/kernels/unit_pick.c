@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/record/plan.h"
+#include "cli/record/record.h"
 #include "kernels/gpu_models.h"
 #include "kernels/pick.h"
 #include "tests/unit.h"

@@ -1,6 +1,6 @@
 /* Variants that are a vendor's library: what is said of them without a GPU. */
 #include "cli/record/field_tables.h"
-#include "cli/record/plan.h"
+#include "cli/record/record.h"
 #include "cli/report/views.h"
 #include "tests/unit.h"
 #include "tests/unit_rows.h"

@@ -55,3 +55,20 @@ plan_defects() {
   expect_findings registers registers_limit_occupancy
   expect_findings spills spills
 }
+
+@test "blocks of unlike work are named where an SM keeps the long ones, and not on a kernel that shares them out" {
+  must 0 attn_faulty plan --sweep tests/data/sweeps/defects.json --gpu h200 --filter Sq=1024 --json "$TMP/plan.json" \
+    --variants gpu_defect_imbalanced,gpu_defect_none
+  expect_findings none
+  # Without registers one block may be alone on its SM, and then the next one goes to whoever is done first.
+  if [ "$(json "$TMP/plan.json" 'd["results"][0]["launches"][0]["resident_exact"]')" = false ]; then
+    expect_findings imbalanced
+    skip "built without code for compute capability 9.0"
+  fi
+  expect_findings imbalanced imbalanced
+  expect_json "$TMP/plan.json" '"528 blocks on 132 SMs, one item each in the order of the grid, take 1.60x"
+    in d["results"][0]["findings"][0]["measured"]'
+  # The same grid without a mask has nothing to share out.
+  must 0 attn_faulty plan --shape B=1,H=132,S=1024,D=64 --gpu h200 --json "$TMP/plan.json" --variants gpu_defect_imbalanced
+  expect_findings imbalanced
+}

@@ -1,7 +1,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cli/measure/inject.h"
+#include "cli/measure/measure.h"
 #include "kernels/device_ops.h"
 #include "tests/unit.h"
 

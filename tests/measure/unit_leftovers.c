@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/measure/leftovers.h"
+#include "cli/measure/worker.h"
 #include "tests/unit.h"
 
 enum { TEXT_MAX = 400 };

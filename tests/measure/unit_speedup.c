@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "cli/measure/check.h"
-#include "cli/measure/speedup.h"
-#include "cli/record/event_overhead.h"
+#include "cli/measure/measure.h"
+#include "cli/record/record.h"
 #include "tests/unit.h"
 
 #define COUNT(array) ((uint32_t)(sizeof(array) / sizeof(array)[0]))

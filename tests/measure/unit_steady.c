@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "cli/measure/steady.h"
+#include "cli/measure/measure.h"
 #include "kernels/device_ops.h"
 #include "tests/unit.h"
 

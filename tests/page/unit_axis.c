@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cli/page/axis.h"
+#include "cli/page/plot.h"
 #include "tests/unit.h"
 
 static void expect_near(double left, double right) { assert_true(fabs(left - right) <= 1e-9 * fmax(1, fabs(right))); }

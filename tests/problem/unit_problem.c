@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/sweep/axis_json.h"
+#include "cli/sweep/reading.h"
 #include "kernels/problem/work.h"
 #include "tests/unit.h"
 #include "tests/unit_golden.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/record/counters.h"
+#include "cli/record/journal.h"
 #include "cli/report/report.h"
 #include "tests/unit.h"
 #include "tests/unit_golden.h"

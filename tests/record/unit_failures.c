@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/record/failures.h"
+#include "cli/record/record.h"
 #include "tests/unit.h"
 
 enum { CELLS_MAX = 6 };

@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/base/hash.h"
 #include "cli/base/json.h"
-#include "cli/base/random.h"
 #include "cli/record/journal.h"
 #include "kernels/gpu_models.h"
 #include "tests/unit.h"

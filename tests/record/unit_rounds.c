@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/record/rounds.h"
+#include "cli/record/journal.h"
 #include "tests/unit.h"
 
 enum { CELLS = 3 };

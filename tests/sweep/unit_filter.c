@@ -1,7 +1,7 @@
 /* --filter: what keeps which shape. */
 #include <string.h>
 
-#include "cli/sweep/filter.h"
+#include "cli/sweep/cells.h"
 #include "tests/unit.h"
 
 static const struct attn_problem square = ATTN_DENSE(2, 8, 8, 512, 512, 64, ATTN_F16, false);

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/sweep/manifest_variant.h"
+#include "cli/sweep/manifest.h"
 #include "kernels/gpu_models.h"
 #include "kernels/plugin_load.h"
 #include "tests/unit.h"

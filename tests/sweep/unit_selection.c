@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "cli/sweep/cells.h"
-#include "cli/sweep/selection.h"
 #include "tests/unit.h"
 
 enum { CASES = 11, VARIANTS = 3, CELLS = CASES * VARIANTS };

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/sweep/shape_spec.h"
+#include "cli/sweep/sweep.h"
 #include "tests/unit.h"
 
 static void expect_cases(const char *const *specs, size_t count, const char *const *keys) {

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/sweep/tunings.h"
+#include "cli/sweep/variant_spec.h"
 #include "kernels/gpu_models.h"
 #include "kernels/problem/axes.h"
 #include "tests/unit.h"

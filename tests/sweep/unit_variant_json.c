@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/sweep/variant_json.h"
+#include "cli/sweep/variant_spec.h"
 #include "tests/unit.h"
 #include "tests/unit_golden.h"
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "cli/sweep/sweep.h"
-#include "cli/sweep/variant_group.h"
+#include "cli/sweep/variant_spec.h"
 #include "tests/unit.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
