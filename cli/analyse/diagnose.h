@@ -23,7 +23,8 @@ struct diagnose_evidence {
  * Every finding appears at most once, about the pass where it is worst. Rows without a launch plan get no findings
  * about geometry, and only rows with status `ok` get findings about time. A row of a CPU has no findings. Where a row
  * has counters (record.counters), findings quote them and their profiler instead of values of the models;
- * bank_conflicts and uncoalesced need counters. */
+ * bank_conflicts and uncoalesced need counters; convert_bound needs the row of the same variant with K and V of 16
+ * bits, here or elsewhere. */
 void diagnose(const struct record *records, const struct metrics *metrics, const struct scaling *scaling,
               size_t count, size_t index, const struct device_info *, const struct diagnose_evidence *elsewhere,
               struct findings *out);

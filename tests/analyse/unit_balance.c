@@ -194,6 +194,33 @@ TEST(a_persistent_grid_is_balanced_unless_one_item_exceeds_its_share) {
   assert_says(found(), "32 blocks take whole items");
 }
 
+/* As many splits for a short sequence as for a long one: 131 sequences of 4 tiles and one of 400, in 4 splits each.
+ */
+TEST(a_fixed_number_of_splits_leaves_lengths_unlike) {
+  struct row_spec spec = grid_row(132, 1, 64);
+  spec.grid[0] = 1, spec.grid[1] = 4, spec.grid[2] = 132;
+  spec.covers[1] = ATTN_COVERS_SPLIT, spec.covers[2] = ATTN_COVERS_B | ATTN_COVERS_HKV;
+  diagnose_row(spec, "131q1s256_1q1s25600", -1);
+  rows.record[0].plan.splits = 4;
+  rows_derive(&rows, "h200", NULL);
+  assert_int_equal(balance_of_row().order, BALANCE_GRID);
+  assert_near(balance_of_row().longest, 100, 1e-12);
+  assert_near(balance_of_row().mean, (131 * 4 + 400) / 528.0, 1e-12);
+  assert_says(found(), "the longest of 528 items has 100 K/V tiles");
+  assert_says(found(), "stream-K");
+}
+
+/* Chunks of D have the keys of their item, each. */
+TEST(chunks_of_d_have_the_keys_of_their_item) {
+  struct row_spec spec = grid_row(1, 8, 1024);
+  spec.grid[0] = 16, spec.grid[1] = 8, spec.grid[2] = 2;
+  spec.covers[2] = ATTN_COVERS_B | ATTN_COVERS_D;
+  diagnose_row(spec, NULL, 0);
+  assert_true(balance_of_row().known);
+  assert_int_equal(balance_of_row().items, 256);
+  assert_near(balance_of_row().mean, 8.5, 1e-12);
+}
+
 /* decode_general: whoever cuts the keys of all heads on one axis can cut them into equal parts. */
 TEST(a_grid_that_cuts_the_keys_of_all_heads_is_taken_to_balance) {
   struct row_spec spec = list_row(64, 1, 64, 128);
