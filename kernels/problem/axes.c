@@ -132,26 +132,33 @@ uint32_t axes_least(const struct attn_axis *axis) {
   return axis->like != 0 || axis->required || axes_is_alias(axis) ? 1 : 0;
 }
 
-/* The problem with every member that has a default at that: the first type, no bound, no number. */
-static struct attn_problem defaults_of(struct attn_problem problem) {
-  for (size_t i = 0; i < AXIS_COUNT; ++i) {
-    const struct attn_axis *axis = &axes[i];
-    switch (axis->kind) {
-      case AXIS_WHOLE:
-        if (axis->like != 0) *whole_at(&problem, axis->offset) = *whole_at(&problem, axis->like);
-        if (axes_least(axis) == 0) *whole_at(&problem, axis->offset) = 0;
-        break;
-      case AXIS_DTYPE:
-      case AXIS_NAME:
-      case AXIS_FLAG:
-      case AXIS_BATCH:
-      case AXIS_SPARSE:
-      case AXIS_REAL: axes_set(axis, (struct axis_value){.first = 0}, &problem); break;
-      case AXIS_CAUSAL:
-      case AXIS_BOUNDS: axes_set(axis, (struct axis_value){.first = -1, .second = -1}, &problem); break;
-    }
+/* Gives the axis its default: the first type, no bound, no number, or what the axis is like. */
+static void set_default(const struct attn_axis *axis, struct attn_problem *problem) {
+  switch (axis->kind) {
+    case AXIS_WHOLE:
+      if (axis->like != 0) *whole_at(problem, axis->offset) = *whole_at(problem, axis->like);
+      if (axes_least(axis) == 0) *whole_at(problem, axis->offset) = 0;
+      break;
+    case AXIS_DTYPE:
+    case AXIS_NAME:
+    case AXIS_FLAG:
+    case AXIS_BATCH:
+    case AXIS_SPARSE:
+    case AXIS_REAL: axes_set(axis, (struct axis_value){.first = 0}, problem); break;
+    case AXIS_CAUSAL:
+    case AXIS_BOUNDS: axes_set(axis, (struct axis_value){.first = -1, .second = -1}, problem); break;
   }
+}
+
+static struct attn_problem default_problem(void) {
+  struct attn_problem problem = {.B = 0};
+  for (size_t i = 0; i < AXIS_COUNT; ++i) set_default(&axes[i], &problem);
   return problem;
+}
+
+static struct axis_value default_of(const struct attn_axis *axis, struct attn_problem problem) {
+  set_default(axis, &problem);
+  return axes_get(axis, &problem);
 }
 
 bool axes_value_same(const struct axis_value *a, const struct axis_value *b) {
@@ -160,8 +167,7 @@ bool axes_value_same(const struct axis_value *a, const struct axis_value *b) {
 }
 
 bool axes_is_default(const struct attn_axis *axis, const struct attn_problem *problem) {
-  const struct attn_problem defaults = defaults_of(*problem);
-  const struct axis_value usual = axes_get(axis, &defaults), value = axes_get(axis, problem);
+  const struct axis_value usual = default_of(axis, *problem), value = axes_get(axis, problem);
   if (axis->kind == AXIS_BOUNDS) return value.first < 0 && value.second <= 0; /* full or causal */
   return !axis->required && axes_value_same(&value, &usual);
 }
@@ -181,8 +187,7 @@ bool axes_is_written(const struct attn_axis *axis, const struct attn_problem *pr
 }
 
 void axes_reset(const struct attn_axis *axis, struct attn_problem *problem) {
-  const struct attn_problem defaults = defaults_of(*problem);
-  if (!axis->required && !axes_is_alias(axis)) axes_set(axis, axes_get(axis, &defaults), problem);
+  if (!axis->required && !axes_is_alias(axis)) axes_set(axis, default_of(axis, *problem), problem);
 }
 
 bool axes_excludes(const struct attn_axis *a, const struct attn_axis *b) {
@@ -361,7 +366,7 @@ void axes_value_wanted(const struct attn_axis *axis, const char *quote, char out
 }
 
 void axes_default_text(const struct attn_axis *axis, char out[AXIS_VALUE_TEXT_MAX]) {
-  const struct attn_problem defaults = defaults_of((struct attn_problem){.B = 0});
+  const struct attn_problem defaults = default_problem();
   const struct attn_axis *other = alias_of(axis);
   for (size_t i = 0; i < AXIS_COUNT && axis->like != 0; ++i) {
     if (axes[i].offset == axis->like) other = &axes[i];
@@ -413,7 +418,7 @@ static bool set_listed(const struct axis_values *values, struct attn_problem *ou
 }
 
 const char *axes_build(const struct axis_values *values, struct attn_problem *out) {
-  *out = defaults_of((struct attn_problem){.B = 0});
+  *out = default_problem();
   const bool is_listed = set_listed(values, out);
   for (size_t i = 0; i < AXIS_COUNT; ++i) {
     const struct attn_axis *alias = alias_of(&axes[i]);
