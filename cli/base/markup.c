@@ -1,10 +1,12 @@
 /* Characters of any text, and how XML, CSV and Markdown want them. */
 #include "cli/base/markup.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/units.h"
 #include "cli/base/utf8.h"
 
 /* GitHub drops a step summary above 1 MiB without a word, and several steps may share one. */
@@ -99,6 +101,48 @@ void markup_xml_attribute(FILE *file, const char *name, const char *value) {
   markup_xml_text(file, value);
   fputc('"', file);
 }
+
+/* ---- JUnit --------------------------------------------------------------------------------------------------- */
+
+static void put_counts(FILE *file, const size_t count[JUNIT_OUTCOMES]) {
+  size_t tests = 0;
+  for (size_t i = 0; i < JUNIT_OUTCOMES; ++i) tests += count[i];
+  fprintf(file, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\">\n", tests, count[JUNIT_FAILURE],
+          count[JUNIT_ERROR], count[JUNIT_SKIPPED]);
+}
+
+void markup_junit_open(FILE *file, const char *title, const char *suite, const size_t count[JUNIT_OUTCOMES]) {
+  fprintf(file, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"%s\"", title);
+  put_counts(file, count);
+  fputs("  <testsuite", file);
+  markup_xml_attribute(file, "name", suite);
+  put_counts(file, count);
+}
+
+void markup_junit_case(FILE *file, const struct junit_case *c) {
+  static const char *const tags[JUNIT_OUTCOMES] = {
+      [JUNIT_FAILURE] = "failure", [JUNIT_ERROR] = "error", [JUNIT_SKIPPED] = "skipped"};
+  const char *tag = tags[c->outcome];
+  const bool has_variant = c->variant != NULL, is_skipped = c->outcome == JUNIT_SKIPPED;
+  markup_put(file, markup_xml_text, "    <testcase classname=\"%s%s%s\" name=\"%s\" time=\"%s\"", c->suite,
+             has_variant ? "." : "", has_variant ? c->variant : "", c->name,
+             has_variant ? units_fixed(isfinite(c->us) ? c->us * 1e-6 : 0, 9).text : "0");
+  if (tag == NULL) {
+    fputs("/>\n", file);
+    return;
+  }
+  fprintf(file, ">\n      <%s", tag);
+  if (!is_skipped) markup_xml_attribute(file, "type", c->type);
+  markup_xml_attribute(file, "message", c->message);
+  if (is_skipped || c->body == NULL) {
+    fputs("/>", file);
+  } else {
+    markup_put(file, markup_xml_text, ">%s</%s>", c->body, tag);
+  }
+  fputs("\n    </testcase>\n", file);
+}
+
+void markup_junit_close(FILE *file) { fputs("  </testsuite>\n</testsuites>\n", file); }
 
 /* ---- CSV ----------------------------------------------------------------------------------------------------- */
 

@@ -31,6 +31,21 @@ void markup_xml_text(FILE *, const char *text);
 /* " name=\"value\"" */
 void markup_xml_attribute(FILE *, const char *name, const char *value);
 
+/* JUnit XML. A failure is a judgement, an error is one that could not be made. */
+enum junit_outcome { JUNIT_PASSED, JUNIT_FAILURE, JUNIT_ERROR, JUNIT_SKIPPED, JUNIT_OUTCOMES };
+struct junit_case {
+  const char *suite, *variant, *name; /* classname is SUITE.VARIANT, since viewers show the part up to the last point
+                                         as a folder; variant NULL: a case of the suite itself, which takes no time */
+  double us;                          /* NAN: not known */
+  enum junit_outcome outcome;
+  const char *type, *message; /* why it did not pass */
+  const char *body;           /* more of a failure or an error; NULL: nothing */
+};
+/* Opens a file whose one suite has so many cases of each outcome. */
+void markup_junit_open(FILE *, const char *title, const char *suite, const size_t count[JUNIT_OUTCOMES]);
+void markup_junit_case(FILE *, const struct junit_case *);
+void markup_junit_close(FILE *);
+
 /* Writes a field of CSV on one line, each character by `put`. It is quoted where necessary, and where a CI runner
  * would take the line for a command. A text that a spreadsheet would take for a formula gets an apostrophe in front.
  */

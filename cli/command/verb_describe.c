@@ -5,6 +5,7 @@
 
 #include "cli/base/output.h"
 #include "cli/command/run.h"
+#include "cli/record/field_tables.h"
 #include "cli/report/columns.h"
 #include "kernels/pick.h"
 
@@ -143,14 +144,15 @@ static void describe_problem(FILE *out) {
   text_paragraph(out, "more     ", "attnbench describe KEY explains one of them; shapes/README.md has all of it");
 }
 
-/* ---- words of reports and comparisons
- * ------------------------------------------------------------------------------
- */
+/* ---- words of reports and comparisons -------------------------------------------------------------------------- */
 
 /* The words of one kind. */
 struct kind {
   const char *(*at)(uint32_t index); /* NULL past the last; "power, energy" are two words of one meaning */
-  void (*describe)(FILE *out, uint32_t index);
+  const char *what;                  /* it is: "a mark of the table" */
+  const char *(*help)(uint32_t index);
+  enum exit_code (*code)(uint32_t index);      /* that it asks for; NULL: it asks for none */
+  void (*describe)(FILE *out, uint32_t index); /* instead of all that */
 };
 
 static const char *finding_at(uint32_t i) { return i < FINDING_ID_COUNT ? finding_name((enum finding_id)i) : NULL; }
@@ -167,33 +169,17 @@ static void describe_finding(FILE *out, uint32_t index) {
   }
 }
 
-static void describe_verdict(FILE *out, uint32_t index) {
-  const enum compare_verdict verdict = (enum compare_verdict)index;
-  fprintf(out, "%s, a verdict of a comparison (exit code %d)\n", verdict_name(verdict),
-          (int)verdict_exit_code(verdict));
-  text_paragraph(out, "means    ", "%s", verdict_help(verdict));
-}
+static const char *verdict_help_at(uint32_t i) { return verdict_help((enum compare_verdict)i); }
+static enum exit_code verdict_code_at(uint32_t i) { return verdict_exit_code((enum compare_verdict)i); }
 
-static const char *status_at(uint32_t i) {
-  return i < CELL_STATUS_COUNT ? cell_status_name((enum cell_status)i) : NULL;
-}
-static void describe_status(FILE *out, uint32_t index) {
-  const enum cell_status status = (enum cell_status)index;
-  fprintf(out, "%s, the status of a row (exit code %d)\n", cell_status_name(status),
-          (int)cell_status_exit_code(status));
-  text_paragraph(out, "means    ", "%s", cell_status_help(status));
-}
+static const char *status_help_at(uint32_t i) { return cell_status_help((enum cell_status)i); }
+static enum exit_code status_code_at(uint32_t i) { return cell_status_exit_code((enum cell_status)i); }
 
-static const char *column_at(uint32_t i) {
-  const char *names, *help;
-  return columns_help(i, &names, &help) ? names : NULL;
-}
-static void describe_column(FILE *out, uint32_t index) {
-  const char *names, *help;
-  if (!columns_help(index, &names, &help)) return;
-  fprintf(out, "%s, a column of the table\n", names);
-  text_paragraph(out, "means    ", "%s", help);
-}
+static const char *column_at(uint32_t i) { return columns_word(i) != NULL ? columns_word(i)->names : NULL; }
+static const char *column_help_at(uint32_t i) { return columns_word(i)->help; }
+
+static const char *mark_at(uint32_t i) { return columns_mark(i) != NULL ? columns_mark(i)->names : NULL; }
+static const char *mark_help_at(uint32_t i) { return columns_mark(i)->help; }
 
 static const char *scaling_at(uint32_t i) {
   return i < SCALING_VERDICT_COUNT ? scaling_verdict_name((enum scaling_verdict)i) : NULL;
@@ -201,11 +187,6 @@ static const char *scaling_at(uint32_t i) {
 static void describe_scaling(FILE *out, uint32_t index) {
   fprintf(out, "%s, a verdict of the table of scaling over B*H\n", scaling_at(index));
   text_paragraph(out, "means    ", "the time grew %s", scaling_verdict_help((enum scaling_verdict)index));
-}
-
-static void describe_bound(FILE *out, uint32_t index) {
-  fprintf(out, "%s, what can bound the time of a row (attnbench describe bound_by)\n", bound_by_name(index));
-  text_paragraph(out, "means    ", "%s", bound_by_help(index));
 }
 
 /* What bounds a row, and when it does. */
@@ -223,17 +204,6 @@ static void describe_bounds(FILE *out) {
       100 * bound_by_share_min());
 }
 
-static const char *mark_at(uint32_t i) {
-  const char *mark, *help;
-  return columns_mark_help(i, &mark, &help) ? mark : NULL;
-}
-static void describe_mark(FILE *out, uint32_t index) {
-  const char *mark, *help;
-  if (!columns_mark_help(index, &mark, &help)) return;
-  fprintf(out, "%s, a mark of the table\n", mark);
-  text_paragraph(out, "means    ", "%s", help);
-}
-
 /* ---- by name --------------------------------------------------------------------------------------------------- */
 
 static const char *key_at(uint32_t i) { return i < AXIS_COUNT ? axes_at(i)->name : NULL; }
@@ -249,10 +219,28 @@ static void describe_page(FILE *out, uint32_t index) {
 }
 
 static const struct kind kinds[] = {
-    {finding_at, describe_finding}, {verdict_at, describe_verdict},  {status_at, describe_status},
-    {column_at, describe_column},   {mark_at, describe_mark},        {scaling_at, describe_scaling},
-    {key_at, describe_key},         {bound_by_name, describe_bound}, {page_at, describe_page}};
+    {finding_at, .describe = describe_finding},
+    {verdict_at, "a verdict of a comparison", .help = verdict_help_at, .code = verdict_code_at},
+    {record_status_name, "the status of a row", .help = status_help_at, .code = status_code_at},
+    {column_at, "a column of the table", .help = column_help_at},
+    {mark_at, "a mark of the table", .help = mark_help_at},
+    {scaling_at, .describe = describe_scaling},
+    {key_at, .describe = describe_key},
+    {bound_by_name, "what can bound the time of a row (attnbench describe bound_by)", .help = bound_by_help},
+    {page_at, .describe = describe_page},
+};
 enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
+
+static void describe_word(FILE *out, const struct kind *kind, uint32_t index) {
+  if (kind->describe != NULL) {
+    kind->describe(out, index);
+    return;
+  }
+  fprintf(out, "%s, %s", kind->at(index), kind->what);
+  if (kind->code != NULL) fprintf(out, " (exit code %d)", (int)kind->code(index));
+  fputc('\n', out);
+  text_paragraph(out, "means    ", "%s", kind->help(index));
+}
 
 /* Is it one of "power, energy"? */
 static bool is_listed(const char *names, const char *name) {
@@ -326,7 +314,7 @@ static struct status describe(FILE *out, const struct options *options) {
   for (size_t k = 0; k < KIND_COUNT; ++k) {
     for (uint32_t i = 0; kinds[k].at(i) != NULL; ++i) {
       if (!is_listed(kinds[k].at(i), name)) continue;
-      kinds[k].describe(out, i);
+      describe_word(out, &kinds[k], i);
       is_known = true;
     }
   }

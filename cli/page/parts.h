@@ -49,6 +49,10 @@ struct page_interval {
   double median_us, low_us, high_us;
 };
 struct page_interval rows_interval_of(const struct merge_row *, enum time_mode);
+/* Writes the rows for which `is` returns true to out, which has room for all, in the order of `compare`, as for qsort
+ * over pointers to rows. Returns their number. */
+size_t rows_pick(const struct page *, bool (*is)(const struct merge_row *),
+                 int (*compare)(const void *left, const void *right), const struct merge_row **out);
 /* Whether `is` returns true for any row. */
 bool rows_any(const struct page *, bool (*is)(const struct merge_row *));
 /* The row of this cell as that source has it; NULL when there is none. */

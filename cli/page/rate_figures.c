@@ -1,6 +1,5 @@
 /* Rate and latency over the cases: a drawing for each D, dtype, mask and head group, with a line per variant. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/base/owned.h"
@@ -74,16 +73,6 @@ static int compare_rows(const void *left, const void *right) {
   return by_case != 0                          ? by_case
          : order_of(a->series, b->series) != 0 ? order_of(a->series, b->series)
                                                : order_of(a->number, b->number);
-}
-
-/* Into rows, which has room for all. Returns how many. */
-static size_t order_rows(const struct page *page, const struct merge_row **rows) {
-  size_t count = 0;
-  for (size_t i = 0; i < page->row_count; ++i) {
-    if (is_shown(&page->rows[i])) rows[count++] = &page->rows[i];
-  }
-  qsort(rows, count, sizeof *rows, compare_rows);
-  return count;
 }
 
 /* ---- one drawing ----------------------------------------------------------------------------------------------- */
@@ -231,7 +220,7 @@ bool rate_figures_any(const struct page *page) { return rows_any(page, is_shown)
 struct status rate_figures_write(const struct page *page, FILE *file) {
   OWNED_ARRAY(double, place, page->row_count, "rows of figures");
   OWNED_ARRAY(const struct merge_row *, rows, page->row_count, "rows of figures");
-  const size_t count = order_rows(page, rows);
+  const size_t count = rows_pick(page, is_shown, compare_rows, rows);
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i) put_figure(page, file, &kinds[i], rows, count, place);
   return status_ok();
 }

@@ -40,6 +40,16 @@ bool rows_any(const struct page *page, bool (*is)(const struct merge_row *)) {
   return false;
 }
 
+size_t rows_pick(const struct page *page, bool (*is)(const struct merge_row *),
+                 int (*compare)(const void *left, const void *right), const struct merge_row **out) {
+  size_t count = 0;
+  for (size_t i = 0; i < page->row_count; ++i) {
+    if (is(&page->rows[i])) out[count++] = &page->rows[i];
+  }
+  qsort(out, count, sizeof *out, compare);
+  return count;
+}
+
 const struct merge_row *rows_find(const struct page *page, size_t source, const char *key, const char *variant) {
   for (size_t i = 0; i < page->row_count; ++i) {
     const struct merge_row *row = &page->rows[i];

@@ -1,7 +1,6 @@
 /* Scaling over B*H: how the time of a variant grows beside what the waves of its grid say, a drawing for each group.
  */
 #include <math.h>
-#include <stdlib.h>
 
 #include "cli/base/owned.h"
 #include "cli/base/units.h"
@@ -147,11 +146,7 @@ static void put_data(const struct page *page, FILE *file, const struct merge_row
 
 struct status scaling_figure_write(const struct page *page, FILE *file) {
   OWNED_ARRAY(const struct merge_row *, rows, page->row_count, "rows of figures");
-  size_t count = 0;
-  for (size_t i = 0; i < page->row_count; ++i) {
-    if (is_shown(&page->rows[i])) rows[count++] = &page->rows[i];
-  }
-  qsort(rows, count, sizeof *rows, compare_rows);
+  const size_t count = rows_pick(page, is_shown, compare_rows, rows);
   plot_figure_open(page, file, "scaling", "Scaling over B*H",
                    "Time over that of the baseline case as B*H grows. Dashed: what the waves of the grid say, a step "
                    "for each wave; a library whose launches are not known has no such line.");

@@ -4,20 +4,18 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "cli/base/owned.h"
+
 struct status drawn_open(const struct population *population, const struct compare_settings *settings,
                          size_t most_rows, struct drawn *out) {
   const struct compare empty = {
       .settings = *settings, .base = population->data, .now = population->data, .comparable = true};
   *out = (struct drawn){.population = population, .gate = empty, .again = empty};
   out->gate.settings.only_verdicts = out->again.settings.only_verdicts = true;
-  out->gate.rows = calloc(most_rows + 1, sizeof *out->gate.rows);
-  out->again.rows = calloc(most_rows + 1, sizeof *out->again.rows);
-  out->first_base = calloc(most_rows + 1, sizeof *out->first_base);
-  out->first_now = calloc(most_rows + 1, sizeof *out->first_now);
-  if (out->gate.rows != NULL && out->again.rows != NULL && out->first_base != NULL && out->first_now != NULL)
-    return status_ok();
-  drawn_close(out);
-  return status_make(STATUS_MEMORY, "no memory for drawn gates of %zu rows", most_rows);
+  TRY(owned_array(&out->gate.rows, most_rows, sizeof *out->gate.rows, "rows of drawn gates"));
+  TRY(owned_array(&out->again.rows, most_rows, sizeof *out->again.rows, "rows of drawn gates"));
+  TRY(owned_array(&out->first_base, most_rows, sizeof *out->first_base, "rows of drawn gates"));
+  return owned_array(&out->first_now, most_rows, sizeof *out->first_now, "rows of drawn gates");
 }
 
 void drawn_close(struct drawn *drawn) {

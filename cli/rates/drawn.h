@@ -45,7 +45,7 @@ struct population {
 
 /* STATUS_NOT_COMPARABLE when the report has fewer than 2 x rounds processes, cells with unequal numbers of processes,
  * a process without a time, or no times. The message begins with `path`. The report must outlive *out; free with
- * population_close. */
+ * population_close, also on failure. */
 struct status population_open(const char *path, const struct journal_data *, const struct compare_settings *,
                               uint32_t rounds, struct population *out);
 void population_close(struct population *);
@@ -67,7 +67,8 @@ struct drawn {
 };
 
 /* Prepares to judge gates of at most `most_rows` rows of the population with these settings. The population must
- * outlive *out, and *out must not be copied or moved. Fails only for lack of memory; free with drawn_close. */
+ * outlive *out, and *out must not be copied or moved. Fails only for lack of memory; free with drawn_close, also on
+ * failure. */
 struct status drawn_open(const struct population *, const struct compare_settings *, size_t most_rows,
                          struct drawn *out);
 void drawn_close(struct drawn *);

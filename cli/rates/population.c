@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/owned.h"
 #include "cli/gate/judge.h"
 
 /* ---- evidence ------------------------------------------------------------------------------------------------ */
@@ -78,16 +79,13 @@ struct status population_open(const char *path, const struct journal_data *data,
   *out = (struct population){.data = data};
   TRY(check_evidence(path, data, settings, rounds, &out->processes));
   const struct compare self = {.settings = *settings, .base = data, .now = data};
-  const size_t most = data->record_count * TIME_MODE_COUNT + 1;
-  const struct record **sorted = record_sorted(data->records, data->record_count);
-  out->rows = calloc(most, sizeof *out->rows);
-  out->measured = calloc(most * out->processes, sizeof *out->measured);
-  const bool whole = sorted != NULL && out->rows != NULL && out->measured != NULL;
-  if (whole) add_rows(&self, sorted, out);
-  free(sorted);
-  if (whole) return status_ok();
-  population_close(out);
-  return status_make(STATUS_MEMORY, "no memory for the rows of the self-test");
+  const size_t most = data->record_count * TIME_MODE_COUNT;
+  OWNED(owned_free) const struct record **sorted = record_sorted(data->records, data->record_count);
+  if (sorted == NULL) return status_make(STATUS_MEMORY, "no memory for %zu cells", data->record_count);
+  TRY(owned_array(&out->rows, most, sizeof *out->rows, "rows of the self-test"));
+  TRY(owned_array(&out->measured, most * out->processes, sizeof *out->measured, "times of the self-test"));
+  add_rows(&self, sorted, out);
+  return status_ok();
 }
 
 void population_close(struct population *population) {

@@ -227,9 +227,11 @@ static size_t cell_at(size_t i, size_t tried, size_t count) {
   return tried == count || i < noisiest ? i : noisiest + (i - noisiest) * (count - noisiest) / (tried - noisiest);
 }
 
+static void close_probe(struct probe *probe) { drawn_close(&probe->drawn); }
+
 static struct status try_cells(const struct bench *bench, const struct rated_cell *cells, size_t count,
                                const struct draws *draws, struct compare_power *out) {
-  struct probe probe = {.status = status_ok()};
+  OWNED(close_probe) struct probe probe = {.status = status_ok()};
   const size_t most = TRIED_MOST / POWER_TRIALS_LEAST * count / out->row_count, tried = count < most ? count : most;
   TRY(open_gates(bench, 1, 1, &probe.drawn));
   for (size_t i = 0; i < tried && !status_failed(&probe.status); ++i) {
@@ -241,7 +243,6 @@ static struct status try_cells(const struct bench *bench, const struct rated_cel
     out->rows_tried += cell->count;
     if (!status_failed(&probe.status)) probe.status = signals_check();
   }
-  drawn_close(&probe.drawn);
   return probe.status;
 }
 
@@ -351,9 +352,11 @@ static struct status measure(const struct bench *bench, struct compare_power *ou
   return measure_whole(bench, &least, out);
 }
 
+static void close_bench(struct bench *bench) { population_close(&bench->population); }
+
 struct status power_measure(const char *path, const struct journal_data *evidence,
                             const struct compare_power_settings *settings, struct compare_power *out) {
-  struct bench bench = {.settings = settings->compare};
+  OWNED(close_bench) struct bench bench = {.settings = settings->compare};
   *out = (struct compare_power){.settings = *settings};
   bench.settings.must_settle = compare_must_settle(evidence);
   TRY(population_open(path, evidence, &settings->compare, settings->rounds, &bench.population));
@@ -364,7 +367,6 @@ struct status power_measure(const char *path, const struct journal_data *evidenc
                                        .random = settings->seed};
   out->leftover = draws_leave_over(&bench.source);
   const struct status status = measure(&bench, out);
-  population_close(&bench.population);
   if (status_failed(&status)) power_free(out);
   return status;
 }

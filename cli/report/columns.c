@@ -143,8 +143,8 @@ void columns_add_card(const struct report_row *row, char out[TEXT_CELL_MAX]) {
   if (row->record->card[0] != '\0') text_append(out, TEXT_CELL_MAX, "  on %s", row->record->card);
 }
 
-bool columns_help(size_t index, const char **names, const char **help) {
-  static const char *const rows[][2] = {
+const struct columns_word *columns_word(uint32_t index) {
+  static const struct columns_word rows[] = {
       {"variant", "the kernel. > marks the fastest of the case, ! a row that failed"},
       {"status", "ok: the result is right. Other values, such as wrong or skipped, have a reason below the table"},
       {"hot",
@@ -174,14 +174,11 @@ bool columns_help(size_t index, const char **names, const char **help) {
       {"residual", "how many times the hot time grew, over how many times the waves grew: 1 where waves explain it"},
       {"us/B*H", "hot time of one (batch, head) pair"},
   };
-  if (index >= sizeof rows / sizeof *rows) return false;
-  *names = rows[index][0];
-  *help = rows[index][1];
-  return true;
+  return index < sizeof rows / sizeof *rows ? &rows[index] : NULL;
 }
 
-bool columns_mark_help(size_t index, const char **mark, const char **help) {
-  static const char *const rows[][2] = {
+const struct columns_word *columns_mark(uint32_t index) {
+  static const struct columns_word rows[] = {
       {">", "the fastest row of its case"},
       {"!", "the row failed; the reason is below the table"},
       {"*",
@@ -191,8 +188,5 @@ bool columns_mark_help(size_t index, const char **mark, const char **help) {
        "before a ratio: it still moved when the time for it was used up; behind a text: cut to fit the terminal"},
       {">=", "at least so many waves: the registers of the kernel are not known, so fewer blocks may fit on an SM"},
   };
-  if (index >= sizeof rows / sizeof *rows) return false;
-  *mark = rows[index][0];
-  *help = rows[index][1];
-  return true;
+  return index < sizeof rows / sizeof *rows ? &rows[index] : NULL;
 }

@@ -42,11 +42,14 @@ double columns_number(const struct report_row *, enum columns_id);
  * ">=0.5" of waves that are a lower bound. "-" where there is none. */
 void columns_text(const struct report_row *, enum columns_id, char out[TEXT_CELL_MAX]);
 
-/* What the columns of the text report mean, in the words of README: the names of one row of its table, "power,
- * energy", and their meaning, then the columns of the table of scaling; false past the last. */
-bool columns_help(size_t index, const char **names, const char **help);
-/* The same for the marks of the table, such as "*". */
-bool columns_mark_help(size_t index, const char **mark, const char **help);
+/* A word of the text report's tables and what it means. Several words may have one meaning: "power, energy". */
+struct columns_word {
+  const char *names, *help;
+};
+/* The columns in the words of README, then those of the table of scaling; NULL past the last. */
+const struct columns_word *columns_word(uint32_t index);
+/* The marks of the table, such as "*". */
+const struct columns_word *columns_mark(uint32_t index);
 
 /* Adds the card that measured the row, in a run with --devices. */
 void columns_add_card(const struct report_row *, char out[TEXT_CELL_MAX]);
