@@ -107,6 +107,17 @@ emulate() {
   [ "$OK" -ge 4 ] || fail "$OK cases are right"
 }
 
+@test "mla is right for pages, unlike lengths, several queries, one block and two for the rows of a sequence" {
+  emulate emulated_mla --sweep tests/data/sweeps/emulated_mla.json
+  [ "$OK" = 20 ] || fail "$OK cases are right"
+  emulate emulated_mla:shares=2,emulated_mla:shares=2,cluster=2,item_cost=1 --shape B=3,H=16/1,S=1x200,D=576,Dv=512,v_in_k,bf16,page=64 \
+    --shape B=2,H=80/1,S=2x130,D=576,Dv=512,v_in_k,f16,causal,lse
+  [ "$OK" = 4 ] || fail "$OK cases are right"
+  must 0 attn --device cpu --load "$EMULATED" --check-only --variants emulated_mla --json "$TMP/r.json" \
+    --shape B=1,H=16/1,S=1x70,D=576,Dv=512,v_in_k,bf16,page=24 --shape B=1,H=16/1,S=1x70,D=576,Dv=512,v_in_k,bf16,page=4
+  expect_json "$TMP/r.json" 'all("page must be" in r["reason"] for r in d["results"])'
+}
+
 # mutant_of KERNEL DTYPE NAME SED SHAPE...: KERNEL for D of 64, its tile so changed, must give a wrong result or end its worker.
 mutant_of() {
   local tile=kernels/tiles/$1_tile.cuh variant=kernels/variants/$1.cu folder=$TMP/$3 of=$1 dtype=$2 build shape shapes=()
