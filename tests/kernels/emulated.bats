@@ -126,7 +126,7 @@ mutant_of() {
   mkdir -p "$folder/kernels/tiles" "$folder/kernels/variants"
   sed -E "$2" "$tile" >"$folder/$tile"
   ! cmp -s "$tile" "$folder/$tile" || fail "$1 changes nothing"
-  sed -E '/^    [{]+\.D = (128|192|256)/d; /^    .*kMeasured[}],$/d; s/, [{]128, [0-9]+, [0-9]+[}]//g' "$variant" >"$folder/$variant"
+  sed -E '/^    [{]+\.D = (128|192|256)/d; /^    .*kMeasured[}],$/d; s/, [{]128, [0-9]+, [0-9]+[}]//g; s/<__half, __nv_bfloat16>(\(dtype, .&\])/<__nv_bfloat16>\1/; s/cluster == 1 [?].* : //' "$variant" >"$folder/$variant"
   g++ -std=c++20 -O1 -w -fPIC -D_GNU_SOURCE "-I$folder" -Itests/emulated -I. "-I$(dirname "$(make -s print-NVCC)")/../include" \
     -include tests/emulated/cuda.cuh -x c++ -c "$folder/$variant" -o "$folder/kernel.o"
   cp "$build"/kernels/variants/*.o "$build"/tests/emulated/*.o "$folder"
@@ -146,6 +146,8 @@ decode_mutant() { # NAME SED
   mutant_of decode_general bf16 "$@" B=3,H=4/1,S=1x500,D=64,page=16 B=3,H=8/1,S=5x130,D=64,causal,page=1 \
     batch=3q4s300_9q1s16_q2s0,H=4/2,D=64,page=64,causal,lse
 }
+
+mla_mutant() { mutant_of mla bf16 "$@" batch=q2s200_q1s40,H=48/1,D=576,Dv=512,v_in_k,page=64,causal,lse; } # NAME SED
 
 @test "the emulated GPU finds a barrier too few, a tile too many and a bound that is off by one" {
   mutant general q_unguarded 's/hopper::barrier_wait\(at.q_empty\(g, round\), at.q_parity\(round\) \^ 1\);//'
@@ -180,4 +182,11 @@ decode_mutant() { # NAME SED
   decode_mutant page_of_first 's/within = key - page [*] a.page/within = key % 16/'
   decode_mutant partial_of_other 's/partial_row\(first \+ which, which == 0, row\)/partial_row(first + which, false, row)/'
   decode_mutant tile_twice 's/to = tiles_before\(stretch.end\);/to = min(tiles_before(stretch.end) + 1, work.tiles);/'
+}
+
+@test "the emulated GPU finds what is wrong in the tail, weights, clusters and sums of mla" {
+  mla_mutant tail_kept 's/if \(tile \+ 1 == walk.tiles\) clear_tail.*$//'
+  mla_mutant reference_unshared 's/if \(__any_sync\(kFullWarp, next/if (false \&\& __any_sync(kFullWarp, next/'
+  mla_mutant peer_unserved 's/if \(lane < kCluster\)/if (lane == 0)/'
+  mla_mutant partial_of_other 's/rank, which == 0\) \* kRows/rank, false) * kRows/'
 }
