@@ -210,16 +210,19 @@ struct MultiplyQkRegisters;
 /* O[64][N] = or += A B; A [64][16] in registers, B [16][N] in shared memory. */
 template <typename T, uint32_t N>
 struct MultiplyPv;
+/* The same with A in shared memory. */
+template <typename T, uint32_t N>
+struct MultiplyPvShared;
 
-#define ATTN_WGMMA_QK(N, COUNT, A, B, KEEP, TYPE, PTX)                                                     \
-  template <>                                                                                              \
-  struct MultiplyQk<TYPE, N> {                                                                             \
-    static __device__ __forceinline__ void run(float (&r)[COUNT], uint64_t a, uint64_t b, uint32_t keep) { \
-      asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" KEEP ", 0;\nwgmma.mma_async.sync.aligned.m64n" #N  \
-                   "k16.f32." PTX "." PTX " {" ATTN_REGS_##COUNT "}, %" A ", %" B ", p, 1, 1, 0, 0;\n}"    \
-                   : ATTN_ACCS_##COUNT(r)                                                                  \
-                   : "l"(a), "l"(b), "r"(keep));                                                           \
-    }                                                                                                      \
+#define ATTN_WGMMA_SS(NAME, TRANSPOSED, N, COUNT, A, B, KEEP, TYPE, PTX)                                             \
+  template <>                                                                                                        \
+  struct NAME<TYPE, N> {                                                                                             \
+    static __device__ __forceinline__ void run(float (&r)[COUNT], uint64_t a, uint64_t b, uint32_t keep) {           \
+      asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" KEEP ", 0;\nwgmma.mma_async.sync.aligned.m64n" #N            \
+                   "k16.f32." PTX "." PTX " {" ATTN_REGS_##COUNT "}, %" A ", %" B ", p, 1, 1, 0, " TRANSPOSED ";\n}" \
+                   : ATTN_ACCS_##COUNT(r)                                                                            \
+                   : "l"(a), "l"(b), "r"(keep));                                                                     \
+    }                                                                                                                \
   };
 #define ATTN_WGMMA_RS(NAME, TRANSPOSED, N, COUNT, A0, A1, A2, A3, B, KEEP, TYPE, PTX)                             \
   template <>                                                                                                     \
@@ -232,9 +235,10 @@ struct MultiplyPv;
                    : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(keep));                              \
     }                                                                                                             \
   };
-#define ATTN_WGMMA_QK_BOTH(N, COUNT, A, B, KEEP)     \
-  ATTN_WGMMA_QK(N, COUNT, A, B, KEEP, __half, "f16") \
-  ATTN_WGMMA_QK(N, COUNT, A, B, KEEP, __nv_bfloat16, "bf16")
+#define ATTN_WGMMA_SS_BOTH(NAME, TRANSPOSED, N, COUNT, A, B, KEEP)     \
+  ATTN_WGMMA_SS(NAME, TRANSPOSED, N, COUNT, A, B, KEEP, __half, "f16") \
+  ATTN_WGMMA_SS(NAME, TRANSPOSED, N, COUNT, A, B, KEEP, __nv_bfloat16, "bf16")
+#define ATTN_WGMMA_QK_BOTH(N, COUNT, A, B, KEEP) ATTN_WGMMA_SS_BOTH(MultiplyQk, "0", N, COUNT, A, B, KEEP)
 #define ATTN_WGMMA_RS_BOTH(NAME, TRANSPOSED, N, COUNT, A0, A1, A2, A3, B, KEEP)     \
   ATTN_WGMMA_RS(NAME, TRANSPOSED, N, COUNT, A0, A1, A2, A3, B, KEEP, __half, "f16") \
   ATTN_WGMMA_RS(NAME, TRANSPOSED, N, COUNT, A0, A1, A2, A3, B, KEEP, __nv_bfloat16, "bf16")
@@ -272,6 +276,7 @@ ATTN_WGMMA_QK_BOTH(144, 72, "72", "73", "74")
 ATTN_WGMMA_QK_BOTH(160, 80, "80", "81", "82")
 ATTN_WGMMA_QK_BOTH(176, 88, "88", "89", "90")
 ATTN_WGMMA_QK_BOTH(192, 96, "96", "97", "98")
+ATTN_WGMMA_SS_BOTH(MultiplyPvShared, "1", 256, 128, "128", "129", "130")
 ATTN_WGMMA_RS_BOTH(MultiplyPv, "1", 64, 32, "32", "33", "34", "35", "36", "37")
 ATTN_WGMMA_RS_BOTH(MultiplyPv, "1", 96, 48, "48", "49", "50", "51", "52", "53")
 ATTN_WGMMA_RS_BOTH(MultiplyPv, "1", 128, 64, "64", "65", "66", "67", "68", "69")

@@ -7,7 +7,7 @@
 #include "tests/emulated/emulator.cuh"
 
 extern "C" const struct attn_variant attn_variant_wgmma, attn_variant_wgmma_general, attn_variant_wgmma_fp8,
-    attn_variant_decode_general, attn_variant_emulated_reference;
+    attn_variant_decode_general, attn_variant_mla, attn_variant_emulated_reference;
 
 namespace {
 
@@ -97,8 +97,9 @@ const attn_variant wgmma = on_emulated_gpu<attn_variant_wgmma>("emulated_wgmma")
 const attn_variant wgmma_general = on_emulated_gpu<attn_variant_wgmma_general>("emulated_wgmma_general");
 const attn_variant wgmma_fp8 = on_emulated_gpu<attn_variant_wgmma_fp8>("emulated_wgmma_fp8");
 const attn_variant decode_general = on_emulated_gpu<attn_variant_decode_general>("emulated_decode_general");
-const attn_variant *const variants[] = {&wgmma, &wgmma_general, &wgmma_fp8, &decode_general,
-                                        &attn_variant_emulated_reference};
+const attn_variant mla = on_emulated_gpu<attn_variant_mla>("emulated_mla");
+const attn_variant *const variants[] = {&wgmma,          &wgmma_general, &wgmma_fp8,
+                                        &decode_general, &mla,           &attn_variant_emulated_reference};
 
 }  // namespace
 

@@ -85,7 +85,7 @@ decode_general,decode_general:warps=2,blocks=2,split_kv,split_kv_atomic,one_quer
 @test "decoding as it is served is right on small cases, that of latent attention too" {
   local example sweep
   example=$(dirname "$ATTNBENCH")/example.so
-  for sweep in "paged scalar,decode_general,example_warp" "serving scalar,decode_general,example_warp" "kv8 scalar,decode_general" "mla_decode example_warp"; do
+  for sweep in "paged scalar,decode_general,example_warp" "serving scalar,decode_general,example_warp" "kv8 scalar,decode_general" "mla_decode mla,example_warp"; do
     attn --sweep "${sweep% *}" --filter 'Skv<=300' --load "$example" --variants "${sweep#* }" --device cuda --check-only --json "$TMP/r.json"
     expect_status 0
     expect_json "$TMP/r.json" '{r["status"] for r in d["results"]} == {"ok"} and len(d["results"]) >= 6'
@@ -96,7 +96,7 @@ decode_general,decode_general:warps=2,blocks=2,split_kv,split_kv_atomic,one_quer
   local seed=$RANDOM
   echo "tests/data/random_sweep.py $seed 1500"
   python tests/data/random_sweep.py "$seed" 1500 >"$TMP/s.json"
-  must 0 attn --sweep "$TMP/s.json" --variants serial,scalar,wgmma,wgmma_general,wgmma_fp8,decode_general,decode_general:warps=2,blocks=3,cudnn --device cuda --check-only --json "$TMP/r.json"
+  must 0 attn --sweep "$TMP/s.json" --variants serial,scalar,wgmma,wgmma_general,wgmma_fp8,decode_general,decode_general:warps=2,blocks=3,mla,cudnn --device cuda --check-only --json "$TMP/r.json"
   expect_json "$TMP/r.json" '{r["status"] for r in d["results"]} == {"ok", "skipped"}'
   expect_json "$TMP/r.json" 'all(r["status"] == "ok" for r in d["results"] if r["variant"] in ("serial", "scalar"))'
 }
@@ -137,6 +137,12 @@ decode_general:warps=8,stages=2,decode_general:warps=1,stages=8,blocks=3,decode_
   expect_json "$TMP/r.json" '{r["status"] for r in d["results"]} <= {"ok", "skipped"} and d["summary"]["ok"] >= 60'
   # What is skipped has no room for two blocks on an SM, or a GPU that converts no e4m3.
   expect_json "$TMP/r.json" 'all("shared memory" in r["reason"] or "8.9" in r["reason"] for r in d["results"] if r["status"] == "skipped")'
+}
+
+@test "mla matches the oracle for every kind of page, length and cut of the keys, and as one launch after another" {
+  must 0 attn --sweep tests/data/sweeps/emulated_mla.json --device cuda --check-only --json "$TMP/r.json" --variants "mla,mla:shares=2,mla:shares=2,cluster=1,\
+mla:cluster=2,mla:item_cost=20"
+  expect_json "$TMP/r.json" 'all(r["status"] == "ok" for r in d["results"] if r["variant"] == "mla")'
 }
 
 @test "two runs of decode_general give the same error to the last bit" {

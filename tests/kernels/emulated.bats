@@ -148,6 +148,16 @@ chosen() {
   [[ $CHOSEN = *" $NUMBER "* ]]
 }
 
+@test "mla is right for pages, unlike lengths, several queries, one block and two for the rows of a sequence" {
+  emulate_part 2 20 emulated_mla tests/data/sweeps/emulated_mla.json
+  emulate emulated_mla:shares=2,emulated_mla:shares=2,cluster=2,item_cost=1 --shape B=3,H=16/1,S=1x200,D=576,Dv=512,v_in_k,bf16,page=64 \
+    --shape B=2,H=80/1,S=2x130,D=576,Dv=512,v_in_k,f16,causal,lse
+  [ "$OK" = 4 ] || fail "$OK cases are right"
+  must 0 attn --device cpu --load "$EMULATED" --check-only --variants emulated_mla --json "$TMP/r.json" \
+    --shape B=1,H=16/1,S=1x70,D=576,Dv=512,v_in_k,bf16,page=24 --shape B=1,H=16/1,S=1x70,D=576,Dv=512,v_in_k,bf16,page=4
+  expect_json "$TMP/r.json" 'all("page must be" in r["reason"] for r in d["results"])'
+}
+
 # mutant_of KERNEL DTYPE NAME SED SHAPE...: KERNEL for D of 64, its tile so changed, must give a wrong result or end its worker.
 mutant_of() {
   chosen || return 0
@@ -157,7 +167,8 @@ mutant_of() {
   mkdir -p "$folder/kernels/tiles" "$folder/kernels/variants"
   sed -E "$2" "$tile" >"$folder/$tile"
   ! cmp -s "$tile" "$folder/$tile" || fail "$1 changes nothing"
-  sed -E '/^    [{]+\.D = (128|192|256)/d; /^    .*kMeasured[}],$/d; s/[{](128|256), [0-9]+, [0-9]+, [12][}],? *//g' "$variant" >"$folder/$variant"
+  sed -E '/^    [{]+\.D = (128|192|256)/d; /^    .*kMeasured[}],$/d; s/[{](128|256), [0-9]+, [0-9]+, [12][}],? *//g
+    s/<__half, __nv_bfloat16>(\(dtype, .&\])/<__nv_bfloat16>\1/; s/cluster == 1 [?].* : //' "$variant" >"$folder/$variant"
   g++ -std=c++20 -O1 -w -fPIC -D_GNU_SOURCE "-I$folder" -Itests/emulated -I. "-I$(dirname "$(make -s print-NVCC)")/../include" \
     -include tests/emulated/cuda.cuh -x c++ -c "$folder/$variant" -o "$folder/kernel.o"
   cp "$build"/kernels/variants/*.o "$build"/tests/emulated/*.o "$folder"
@@ -177,6 +188,8 @@ decode_mutant() { # NAME SED
   mutant_of decode_general bf16 "$@" B=3,H=4/1,S=1x500,D=64,page=16 B=3,H=8/1,S=5x130,D=64,causal,page=1 \
     batch=3q4s300_9q1s16_q2s0,H=4/2,D=64,page=64,causal,lse
 }
+
+mla_mutant() { mutant_of mla bf16 "$@" batch=q2s200_q1s40,H=48/1,D=576,Dv=512,v_in_k,page=64,causal,lse; } # NAME SED
 
 @test "the emulated GPU finds a barrier too few, a tile too many and a bound that is off by one" {
   choose 1 4
@@ -218,7 +231,16 @@ decode_mutant() { # NAME SED
 }
 
 @test "the emulated GPU finds a scale of another head, and keys of V in another order than the weights" {
+  choose 1 2
   local shape=B=2,H=8/2,S=1x130,D=64,page=16,kv_dtype=e4m3
   mutant_of decode_general bf16 scale_of_other 's/a.scale_heads [+] head : 0/a.scale_heads : 0/' "$shape"
   mutant_of decode_general bf16 keys_swapped 's/m.2 [*] n., 0, 0x3120/m[2 * n], 0, 0x1302/' "$shape"
+}
+
+@test "the emulated GPU finds what is wrong in the tail, weights, clusters and sums of mla" {
+  choose 1 4
+  mla_mutant tail_kept 's/if \(tile \+ 1 == walk.tiles\) clear_tail.*$//'
+  mla_mutant reference_unshared 's/if \(__any_sync\(kFullWarp, next/if (false \&\& __any_sync(kFullWarp, next/'
+  mla_mutant peer_unserved 's/if \(lane < kCluster\)/if (lane == 0)/'
+  mla_mutant partial_of_other 's/rank, which == 0\) \* kRows/rank, false) * kRows/'
 }

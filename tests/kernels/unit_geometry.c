@@ -141,9 +141,9 @@ static uint64_t items_covered(const struct point *p, const struct attn_plan *pla
 }
 
 /* The tunable `persistent`: blocks that loop over the items of x, down to one wave of them. Those of decode_general
- * always do. */
+ * and mla always do. */
 static bool is_persistent(const struct point *p) {
-  if (strcmp(p->variant->name, "decode_general") == 0) return true;
+  if (strcmp(p->variant->name, "decode_general") == 0 || strcmp(p->variant->name, "mla") == 0) return true;
   for (size_t i = 0; i < variant_tunable_count(p->variant); i++)
     if (strcmp(p->variant->tunables[i].name, "persistent") == 0) return p->tuning.value[i] != 0;
   return false;
@@ -677,6 +677,67 @@ TEST(decode_general_takes_pages_and_lengths_and_refuses_what_it_is_not_for) {
   assert_non_null(strstr(refusal(&p), "warps must be"));
   p.tuning.value[0] = 8, p.tuning.value[1] = 4;
   assert_non_null(strstr(refusal(&p), "too small for two stages"));
+}
+
+/* ---- mla ----------------------------------------------------------------------------------------------------- */
+
+static struct point latent(const char *gpu, uint32_t B, uint32_t Hq, uint32_t Sq, uint32_t Skv) {
+  struct point p = point_of("mla", gpu, decoding(B, Hq, 1, Sq, Skv, 576));
+  p.shape.Dv = 512, p.shape.v_in_k = true, p.shape.page = 64;
+  return p;
+}
+
+/* Two blocks share the keys of more than 64 rows. Whole sequences where there are about as many as clusters, or twice
+ * as many; equal shares of the keys else, of fewer clusters where there would be many partial results to add up. */
+TEST(mla_shares_keys_where_that_pays_for_the_partial_results) {
+  static const struct {
+    uint32_t B, Hq, Sq, Skv, blocks, cluster, splits;
+  } rows[] = {
+      {128, 128, 1, 4096, 132, 2, 1}, /* 128 items for 66 clusters: two rounds of whole ones */
+      {128, 128, 2, 4096, 132, 2, 2}, /* 256 items: four rounds cost more than partial results */
+      {128, 64, 1, 4096, 128, 1, 1},  /* one round */
+      {128, 16, 1, 16384, 132, 1, 2}, /* 16 rows leave small partial results */
+      {100, 16, 4, 16384, 132, 1, 2}, /* one round would leave 32 SMs idle */
+      {66, 128, 1, 16384, 132, 2, 1}, /* one round */
+      {1, 128, 1, 16384, 18, 2, 9},   /* more blocks would leave more to add up than they save */
+      {1, 16, 1, 64, 1, 1, 1},        /* one tile */
+  };
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    const struct point p = latent("h200", rows[i].B, rows[i].Hq, rows[i].Sq, rows[i].Skv);
+    assert_null(refusal(&p));
+    const struct attn_plan plan = plan_of(&p);
+    assert_grid(&plan.pass[0], rows[i].blocks, 1, 1);
+    assert_int_equal(plan.pass[0].cluster[0], rows[i].cluster);
+    assert_int_equal(plan.splits, rows[i].splits);
+    assert_int_equal(plan.workspace_bytes > 0, rows[i].splits > 1);
+    assert_int_equal(plan.pass[0].row_threads, 256);
+    assert_true(plan.pass[0].dynamic_smem_bytes <= 227 * 1024);
+  }
+}
+
+TEST(mla_takes_latent_attention_alone_and_says_what_is_missing) {
+  const struct point sound = latent("h200", 4, 128, 1, 4096);
+  assert_null(refusal(&sound));
+  struct point p = latent("a100", 4, 128, 1, 4096);
+  assert_non_null(strstr(refusal(&p), "compute capability must be 9.0"));
+  p = sound, p.shape.v_in_k = false;
+  assert_non_null(strstr(refusal(&p), "v_in_k must be true"));
+  p = sound, p.shape.D = 512;
+  assert_non_null(strstr(refusal(&p), "D must be 576"));
+  p = sound, p.shape.Dv = 576;
+  assert_non_null(strstr(refusal(&p), "Dv must be 512"));
+  p = sound, p.shape.Hkv = 2;
+  assert_non_null(strstr(refusal(&p), "Hkv must be 1"));
+  p = sound, p.shape.Hq = 129;
+  assert_non_null(strstr(refusal(&p), "Hq must be at most 128"));
+  for (uint32_t page = 0; page <= 256; page++) {
+    const bool is_taken = page == 0 || (page >= 8 && (page & (page - 1)) == 0);
+    p = sound, p.shape.page = page;
+    assert_int_equal(refusal(&p) == NULL, is_taken);
+    assert_true(is_taken || strstr(refusal(&p), "page must be") != NULL);
+  }
+  p = sound, p.shape.batch.drawn = 1, p.tuning.value[1] = 1;
+  assert_non_null(strstr(refusal(&p), "shares must be"));
 }
 
 /* ---- wgmma --------------------------------------------------------------------------------------------------- */

@@ -78,6 +78,12 @@ struct MultiplyPv {
     emulated::multiply({kElementOf<T>, N, true, true, keep != 0, 0, b}, r, a);
   }
 };
+template <typename T, uint32_t N>
+struct MultiplyPvShared {
+  static void run(float (&r)[N / 2], uint64_t a, uint64_t b, uint32_t keep) {
+    emulated::multiply({kElementOf<T>, N, false, true, keep != 0, a, b}, r, nullptr);
+  }
+};
 
 }  // namespace attn::hopper
 

@@ -6,11 +6,13 @@
 #include "tests/emulated/cuda.cuh"
 
 #define CUtensorMap ::emulated::TensorMap
+enum CUtensorMapL2promotion { CU_TENSOR_MAP_L2_PROMOTION_L2_128B };
 
 namespace attn {
 
 inline struct status tensor_map_make(CUtensorMap *map, const void *tensor, enum attn_dtype, uint64_t matrices,
-                                     uint32_t rows, uint32_t columns, uint32_t box_rows) {
+                                     uint32_t rows, uint32_t columns, uint32_t box_rows,
+                                     CUtensorMapL2promotion = {}) {
   *map = {static_cast<unsigned char *>(const_cast<void *>(tensor)),
           3,
           {columns, rows, matrices},

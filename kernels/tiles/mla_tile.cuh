@@ -1,0 +1,848 @@
+/* The tile of `mla`: 64 query rows of absorbed multi-head latent attention against tiles of 64 keys, by wgmma. V of a
+ * key is the first 512 of its 576 columns of K, so a tile of K is loaded once for both products.
+ *
+ *   S = Q K^T   64 x 64, 576 summed columns; one warpgroup has all of it
+ *   O = P V     64 x 512; each of two warpgroups has one half of the columns: 128 registers of each thread
+ *
+ * Tiles are numbered through all items of a block. Tile n lies in buffer n % 2 and belongs to warpgroup n % 2: that
+ * one multiplies its scores, makes weights of them, leaves the weights in shared memory for the other one, and
+ * multiplies its half of V by those that it has in registers. The other one multiplies its own half by the weights in
+ * shared memory, behind the scores of the next tile, which it starts first. So the two warpgroups take turns: the
+ * scores of a tile are multiplied while the weights of the tile before are made. Both see the weights of all tiles in
+ * the order of the tiles, and so O of both has the same reference at all times: whoever raises it leaves it beside
+ * the weights. There is one place for weights: who writes tile n's has just multiplied those of tile n - 1.
+ *
+ * A tile is nine slabs of 64 columns, each with a barrier of its own: the product starts when the first of them has
+ * come. They are given back in three parts: the last slab, which V has no part of, behind the scores; each half of V
+ * behind the product of its warpgroup. They are fetched in the order in which they become free: the last slab, the
+ * half of the tile's owner, the other half.
+ *
+ * A cluster of two blocks shares the keys: each block has 64 rows of its own, fetches half of each slab for both, and
+ * gives its slabs back to both.
+ *
+ * Work is a line of units. An item is up to 64 rows for each block of a cluster, of one sequence; it takes `cost`
+ * units for its start and end, and one for each tile of keys. Each cluster takes an equal stretch of the line,
+ * whatever items that cuts, or, where it costs less, whole items. A block has two partial results at most, that of
+ * its first item and that of its last. */
+#ifndef ATTNBENCH_KERNELS_MLA_TILE_CUH
+#define ATTNBENCH_KERNELS_MLA_TILE_CUH
+
+#include "kernels/tiles/attn_params.cuh"
+#include "kernels/tiles/item_order.cuh"
+
+#ifdef __CUDACC__
+#include "kernels/tiles/attn_device.cuh"
+#include "kernels/tiles/fragment.cuh"
+#include "kernels/tiles/hopper_tile.cuh"
+#include "kernels/tiles/ptx.cuh"
+#endif
+
+namespace attn::mla {
+
+constexpr uint32_t kD = 576, kDv = 512, kRows = 64, kKeys = 64, kBuffers = 2, kGroups = 2;
+constexpr uint32_t kSlabs = kD / 64, kHalfSlabs = kDv / 64 / 2, kSlabBytes = kKeys * 128,
+                   kTileBytes = kSlabs * kSlabBytes;
+constexpr uint32_t kConsumers = kGroups * 128, kThreads = kConsumers + 128, kWarps = kThreads / 32;
+constexpr uint32_t kBlocksMax = 4096; /* counters of the module */
+constexpr uint32_t kPartials = 2;     /* of a block */
+
+/* The parts of a tile that are given back on their own: two halves of V, and the columns that are in K alone. */
+constexpr uint32_t kParts = 3, kKeysAlone = 2;
+
+/* Barriers of a block: a slab has come, a part of a buffer may be filled again, Q has come, Q may be replaced. */
+constexpr uint32_t kBarriers = kBuffers * (kSlabs + kParts) + 2;
+
+/* Shared memory: Q | two tiles | weights | 16 bytes for each row and warpgroup | 16 bytes for each warp, and twice
+ * for all | barriers. */
+constexpr uint32_t kTilesAt = kRows * kD * 2, kWeightsAt = kTilesAt + kBuffers * kTileBytes;
+constexpr uint32_t kRowsAt = kWeightsAt + kRows * kKeys * 2, kWarpsAt = kRowsAt + kGroups * kRows * 16;
+constexpr uint32_t kFoundAt = kWarpsAt + kWarps * 16, kArrivedAt = kFoundAt + 16, kBarriersAt = kArrivedAt + 16;
+constexpr uint32_t kSmemBytes = kBarriersAt + 8 * kBarriers;
+
+/* Of the partial results of a block whose warps have 16 rows each. */
+constexpr uint64_t kWarpPartialBytes = 16 * kDv * 4, kStatsBytes = kRows * 8;
+constexpr uint64_t partial_bytes(uint32_t row_warps) {
+  return kPartials * (row_warps * kWarpPartialBytes + kStatsBytes);
+}
+
+}  // namespace attn::mla
+
+#ifdef __CUDACC__
+
+namespace attn {
+
+/* The argument. */
+struct MlaParams {
+  CUtensorMap k; /* [pages, or sequences, or 1][tokens][576], in boxes of `box_rows` tokens */
+  Params attention;
+  Views at;
+  int32_t right;
+  Divider by_heads;              /* Hq */
+  uint32_t page_shift, box_rows; /* tokens of a page as a power of two; of them the copy engine takes at once */
+  uint32_t matrices;             /* pages or sequences: the first number behind the last one */
+  uint32_t cost;
+  bool is_whole;   /* clusters take whole items */
+  bool reads_once; /* one cluster has all rows of a sequence */
+  uint32_t row_warps;
+  float4 *partial; /* [block][kPartials][warpgroup][row_warps][32][lane]: a thread's sums, as it holds them */
+  float2 *stats;   /* [block][kPartials][row]: the reference and the sum of the weights */
+};
+
+namespace mla {
+
+template <typename Element, uint32_t kBlocks>
+struct Config {
+  using T = Element;
+  static constexpr uint32_t kCluster = kBlocks;
+};
+
+/* Zero before and after each launch: the last arrival wraps the counter. The blocks of a shared item count in the
+ * counter of the first of them with its rows; a block is the first of at most one shared item. */
+__device__ uint32_t arrivals[kBlocksMax];
+
+#ifdef ATTN_SM90A
+
+/* Named barriers. 0 is that of __syncthreads. */
+enum Barrier : uint32_t {
+  kWeightsReady = 1, /* and 2, by owner: the other warpgroup waits for the weights of a tile */
+  kTailCleared = 3,  /* and 4, by owner: a warpgroup waits for its rows behind the last key to be zeros */
+  kItemEnds = 5,     /* both warpgroups wait for each other's part of an item's end */
+};
+
+template <uint32_t kCluster>
+__device__ __forceinline__ uint32_t rank_in_cluster() {
+  if constexpr (kCluster > 1) return ptx::cluster_rank();
+  return 0;
+}
+template <uint32_t kCluster>
+__device__ __forceinline__ uint32_t cluster_index() {
+  return blockIdx.x / kCluster;
+}
+
+struct Layout {
+  uint32_t base; /* shared address */
+
+  __device__ __forceinline__ uint32_t q() const { return base; }
+  __device__ __forceinline__ uint32_t tile(uint32_t buffer) const { return base + kTilesAt + buffer * kTileBytes; }
+  __device__ __forceinline__ uint32_t weights() const { return base + kWeightsAt; }
+  __device__ __forceinline__ uint32_t row(uint32_t group, uint32_t row) const {
+    return base + kRowsAt + (group * kRows + row) * 16;
+  }
+  __device__ __forceinline__ uint32_t warp(uint32_t warp) const { return base + kWarpsAt + warp * 16; }
+  __device__ __forceinline__ uint32_t found() const { return base + kFoundAt; }
+  __device__ __forceinline__ uint32_t arrived() const { return base + kArrivedAt; }
+  __device__ __forceinline__ uint32_t full(uint32_t buffer, uint32_t slab) const {
+    return barrier(buffer * kSlabs + slab);
+  }
+  __device__ __forceinline__ uint32_t empty(uint32_t buffer, uint32_t part) const {
+    return barrier(kBuffers * kSlabs + buffer * kParts + part);
+  }
+  __device__ __forceinline__ uint32_t q_full() const { return barrier(kBuffers * (kSlabs + kParts)); }
+  __device__ __forceinline__ uint32_t q_empty() const { return barrier(kBuffers * (kSlabs + kParts) + 1); }
+
+  /* Who arrives in each phase: one thread expects the bytes of a slab; the four warps of one warpgroup in each block
+   * of the cluster give a part back; the three warps that fetch Q; all warps that multiply. */
+  __device__ __forceinline__ void init_barriers(uint32_t cluster) const {
+    for (uint32_t b = 0; b < kBuffers; ++b) {
+      for (uint32_t slab = 0; slab < kSlabs; ++slab) hopper::barrier_init(full(b, slab), 1);
+      for (uint32_t part = 0; part < kParts; ++part) hopper::barrier_init(empty(b, part), 4 * cluster);
+    }
+    hopper::barrier_init(q_full(), 3), hopper::barrier_init(q_empty(), kConsumers / kWarp);
+    hopper::barrier_publish();
+  }
+
+ private:
+  __device__ __forceinline__ uint32_t barrier(uint32_t i) const { return base + kBarriersAt + 8 * i; }
+};
+
+__device__ __forceinline__ void put_word(uint32_t address, uint32_t x, uint32_t y = 0) {
+  ptx::store_shared(address, make_uint4(x, y, 0, 0));
+}
+
+/* A reference of weights as an exponent; 0 where there is none, so that the factor is 2^-inf = 0. */
+__device__ __forceinline__ float exponent_of(float reference) {
+  return reference == minus_infinity() ? 0.0f : reference;
+}
+
+/* ---- the line of units ----------------------------------------------------------------------------------------- */
+
+/* A sequence, its tiles of keys and its items. */
+struct Work {
+  Sequence sequence;
+  uint32_t tiles, items;
+};
+
+template <uint32_t kCluster>
+__device__ __forceinline__ Work work_of(const MlaParams &a, uint32_t b) {
+  const Sequence sequence = sequence_of(a.attention, a.at, b);
+  return {sequence, ceil_div(sequence.Skv, kKeys), ceil_div(sequence.Sq * a.attention.Hq, kRows * kCluster)};
+}
+__device__ __forceinline__ uint32_t units_of(const MlaParams &a, const Work &work) {
+  return work.items * (a.cost + work.tiles);
+}
+
+/* A cluster's range of units, and the sequence of its first unit. With fewer units than clusters, only the last
+ * clusters are empty: an empty one within a shared item would be counted but never arrive. */
+struct Line {
+  uint32_t total, clusters; /* units of all; clusters that have some */
+  uint32_t first, end;
+  uint32_t b, base; /* the sequence, and the first of its units */
+
+  __device__ __forceinline__ void set(uint32_t all, uint32_t count, uint32_t cluster) {
+    total = all, clusters = min(count, all);
+    first = begin_of(cluster), end = begin_of(cluster + 1);
+  }
+  /* The cluster that has a unit. */
+  __device__ __forceinline__ uint32_t cluster_of(uint32_t unit) const {
+    return (uint32_t)(((uint64_t)(unit + 1) * clusters - 1) / total);
+  }
+
+ private:
+  __device__ __forceinline__ uint32_t begin_of(uint32_t cluster) const {
+    return cluster < clusters ? (uint32_t)((uint64_t)total * cluster / clusters) : total;
+  }
+};
+
+/* Each thread sums the units of an equal number of neighbouring sequences. The thread whose sequences hold the
+ * cluster's first unit finds the sequence. All threads of the block call it. */
+template <uint32_t kCluster>
+__device__ __forceinline__ Line line_of_ragged(const MlaParams &a, const Layout &at) {
+  const uint32_t lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, B = a.attention.B;
+  const uint32_t share = ceil_div(B, kThreads), from = min(threadIdx.x * share, B), to = min(from + share, B);
+  uint32_t mine = 0;
+  for (uint32_t b = from; b < to; ++b) mine += units_of(a, work_of<kCluster>(a, b));
+  uint32_t until = mine;
+  for (uint32_t step = 1; step < kWarp; step *= 2) {
+    const uint32_t before = __shfl_up_sync(kFullWarp, until, step);
+    until += lane >= step ? before : 0;
+  }
+  if (lane == kWarp - 1) put_word(at.warp(warp), until);
+  if (threadIdx.x == 0) put_word(at.found(), B, 0);
+  __syncthreads(); /* orders the sums before the reads, and `found` before the store of the one who finds */
+  uint32_t total = 0, base = until - mine;
+  for (uint32_t w = 0; w < kWarps; ++w) {
+    const uint32_t sum = ptx::load_shared(at.warp(w)).x;
+    base += w < warp ? sum : 0;
+    total += sum;
+  }
+  Line line;
+  line.set(total, gridDim.x / kCluster, cluster_index<kCluster>());
+  if (line.first >= base && line.first < base + mine) {
+    uint32_t b = from, units = units_of(a, work_of<kCluster>(a, b));
+    while (line.first - base >= units) base += units, units = units_of(a, work_of<kCluster>(a, ++b));
+    put_word(at.found(), b, base);
+  }
+  __syncthreads(); /* orders `found` before the reads */
+  const uint4 found = ptx::load_shared(at.found());
+  line.b = found.x, line.base = found.y;
+  return line;
+}
+
+template <uint32_t kCluster>
+__device__ __forceinline__ Line line_of(const MlaParams &a, const Layout &at) {
+  if (a.at.cu_seqlens_q != nullptr) return line_of_ragged<kCluster>(a, at);
+  const uint32_t units = units_of(a, work_of<kCluster>(a, 0));
+  Line line;
+  line.set(units * a.attention.B, gridDim.x / kCluster, cluster_index<kCluster>());
+  line.b = line.first / units, line.base = line.b * units;
+  return line;
+}
+
+/* A cluster's way along its items. */
+template <uint32_t kCluster>
+struct Walk {
+  const MlaParams &a;
+  const Line &line;
+  uint32_t tiles = 0, items = 1; /* of the sequence */
+  uint32_t b, item;              /* the sequence, and which of its items */
+  uint32_t base;                 /* the item's first unit; of whole items their number through all sequences */
+  uint32_t from = 0, to = 0;     /* tiles of it that the cluster takes */
+  bool is_open = false;          /* false: it has come to its end */
+
+  __device__ __forceinline__ Walk(const MlaParams &params, const Line &way)
+      : a(params), line(way), b(way.b), item(0), base(way.base) {
+    if (a.is_whole) {
+      look_up(0);
+      base = cluster_index<kCluster>();
+      settle_whole();
+    } else if (b < a.attention.B) {
+      look_up(b);
+      item = (line.first - base) / (a.cost + tiles);
+      base += item * (a.cost + tiles);
+      settle();
+    }
+  }
+  __device__ __forceinline__ void next() {
+    if (a.is_whole) {
+      base += gridDim.x / kCluster;
+      settle_whole();
+    } else {
+      pass();
+      settle();
+    }
+  }
+  /* Read again wherever it is needed: kept, it would occupy registers. */
+  __device__ __forceinline__ Sequence sequence() const { return sequence_of(a.attention, a.at, b); }
+  /* Rows of the item before those of this block, and rows of this block; none where another block has the last. */
+  __device__ __forceinline__ uint32_t first_row() const {
+    return (item * kCluster + rank_in_cluster<kCluster>()) * kRows;
+  }
+  __device__ __forceinline__ uint32_t rows(const Sequence &of) const {
+    const uint32_t all = of.Sq * a.attention.Hq, first = first_row();
+    return first < all ? min(all - first, kRows) : 0;
+  }
+  __device__ __forceinline__ bool has_all() const { return from == 0 && to == tiles; }
+  /* The clusters that have tiles of the item: the first, and how many; there is one tile at least. */
+  __device__ __forceinline__ uint32_t first_cluster() const { return line.cluster_of(base + a.cost); }
+  __device__ __forceinline__ uint32_t clusters() const {
+    return line.cluster_of(base + a.cost + tiles - 1) - first_cluster() + 1;
+  }
+
+ private:
+  __device__ __forceinline__ void look_up(uint32_t which) {
+    const Work work = work_of<kCluster>(a, which);
+    tiles = work.tiles, items = work.items;
+  }
+  /* Sequences have one length, and the items of a sequence go to neighbouring clusters, which then read its keys at
+   * about the same time. */
+  __device__ __forceinline__ void settle_whole() {
+    b = base / items, item = base - b * items;
+    from = 0, to = tiles, is_open = b < a.attention.B;
+  }
+  __device__ __forceinline__ void pass() {
+    base += a.cost + tiles;
+    if (++item < items) return;
+    item = 0;
+    while (++b < a.attention.B) {
+      look_up(b);
+      if (items > 0) return;
+    }
+  }
+  __device__ __forceinline__ uint32_t tiles_before(uint32_t unit) const {
+    return unit <= base + a.cost ? 0 : min(unit - base - a.cost, tiles);
+  }
+  /* Goes on to an item of which the cluster has tiles; of an item without tiles the cluster that has its first unit.
+   */
+  __device__ __forceinline__ void settle() {
+    for (; b < a.attention.B && base < line.end; pass()) {
+      from = tiles_before(line.first), to = tiles_before(line.end);
+      is_open = from < to || (tiles == 0 && base >= line.first);
+      if (is_open) return;
+    }
+    is_open = false;
+  }
+};
+
+/* ---- fetching -------------------------------------------------------------------------------------------------- */
+
+/* One warp: the tiles of all items. A lane has one of the boxes of a slab: a page, or as much as this block fetches.
+ */
+template <uint32_t kCluster>
+struct KeyFetcher {
+  static constexpr uint32_t kShare = kKeys / kCluster; /* keys of a tile that this block fetches */
+
+  const MlaParams &a;
+  const Layout at;
+
+  struct Box {
+    uint32_t token, matrix;
+  };
+
+  /* Where the lane's box of a tile begins. Pages behind the sequence's last one are outside the tensor: zeros. */
+  __device__ __forceinline__ Box box_of(const Sequence &sequence, uint32_t tile) const {
+    const uint32_t key = tile * kKeys + rank_in_cluster<kCluster>() * kShare +
+                         min(threadIdx.x % kWarp * a.box_rows, kShare - a.box_rows);
+    if (sequence.pages == nullptr) return {sequence.k_first + key, sequence.batch};
+    if (key >= sequence.Skv) return {0, a.matrices};
+    const uint32_t page = key >> a.page_shift;
+    return {key - (page << a.page_shift), (uint32_t)__ldg(sequence.pages + page)};
+  }
+
+  /* Tile n of the block. */
+  __device__ __forceinline__ void fetch(uint32_t n, Box box) const {
+    const uint64_t policy = a.reads_once ? hopper::kEvictFirst : hopper::kEvictLast;
+    const uint32_t lane = threadIdx.x % kWarp, buffer = n % kBuffers;
+    const uint32_t to = at.tile(buffer) + (rank_in_cluster<kCluster>() * kShare + lane * a.box_rows) * 128;
+#pragma unroll 1
+    for (uint32_t i = 0; i < kParts; ++i) {
+      const uint32_t part = i == 0 ? kKeysAlone : i == 1 ? buffer : 1 - buffer;
+      const uint32_t first = part * kHalfSlabs, end = part == kKeysAlone ? kSlabs : first + kHalfSlabs;
+      hopper::barrier_wait(at.empty(buffer, part), n / kBuffers % 2 ^ 1);
+#pragma unroll 1
+      for (uint32_t slab = first; slab < end; ++slab) {
+        const uint32_t full = at.full(buffer, slab);
+        if (lane == 0) hopper::barrier_expect(full, kSlabBytes);
+        if (lane * a.box_rows >= kShare) continue;
+        if constexpr (kCluster > 1)
+          hopper::load_box_to_all(to + slab * kSlabBytes, &a.k, full, slab * 64, box.token, box.matrix,
+                                  (1 << kCluster) - 1, policy);
+        else
+          hopper::load_box(to + slab * kSlabBytes, &a.k, full, slab * 64, box.token, box.matrix, policy);
+      }
+    }
+  }
+
+  __device__ __forceinline__ void run(const Line &line) const {
+    uint32_t n = 0;
+    for (Walk<kCluster> walk(a, line); walk.is_open; walk.next()) {
+      if (walk.from == walk.to) continue;
+      const Sequence sequence = walk.sequence();
+      Box box = box_of(sequence, walk.from);
+#pragma unroll 1
+      for (uint32_t tile = walk.from; tile < walk.to; ++tile, ++n) {
+        const Box next =
+            box_of(sequence, min(tile + 1, walk.to - 1)); /* the table is read while buffers are in use */
+        fetch(n, box);
+        box = next;
+      }
+    }
+  }
+};
+
+/* Three warps: the rows of Q of each item, as soon as both warpgroups have no more use for the last ones. Rows are
+ * [query][head]; where they lie follows from the strides of any layout. */
+template <uint32_t kCluster, typename T>
+__device__ __forceinline__ void fetch_q(const MlaParams &a, const Layout &at, const Line &line, uint32_t warp) {
+  const uint32_t lane = threadIdx.x % kWarp;
+  uint32_t round = 0;
+  for (Walk<kCluster> walk(a, line); walk.is_open; walk.next(), ++round) {
+    const Sequence sequence = walk.sequence();
+    const uint32_t rows = walk.rows(sequence), first = walk.first_row();
+    hopper::barrier_wait(at.q_empty(), round % 2 ^ 1);
+#pragma unroll 1
+    for (uint32_t row = warp; row < kRows; row += 3) {
+      const bool is_valid = row < rows;
+      const uint32_t of_sequence = is_valid ? first + row : 0, token = a.by_heads.quotient(of_sequence);
+      const unsigned char *const from = reinterpret_cast<const unsigned char *>(
+          static_cast<const T *>(a.attention.q) +
+          attn_view_token(&a.at.q, sequence.batch, of_sequence - token * a.attention.Hq, sequence.q_first + token));
+      for (uint32_t chunk = lane; chunk < kD / 8; chunk += kWarp)
+        ptx::cp_async_16(at.q() + chunk / 8 * kSlabBytes + row * 128 + (chunk % 8 ^ row % 8) * 16, from + chunk * 16,
+                         is_valid);
+    }
+    ptx::cp_async_commit();
+    ptx::cp_async_wait<0>();
+    hopper::fence_async();
+    __syncwarp();
+    if (lane == 0) hopper::barrier_arrive(at.q_full());
+  }
+}
+
+/* ---- multiplying ----------------------------------------------------------------------------------------------- */
+
+/* One warpgroup; 0 has the left half of O's columns. A constant, as are the addresses and barriers that follow from
+ * it, which would occupy registers else. */
+template <typename C, uint32_t kGroup>
+struct Multiplier {
+  using T = typename C::T;
+  static constexpr uint32_t kCluster = C::kCluster;
+  static constexpr float kGrowth = 8.0f; /* weights stay below 2^8 */
+
+  const MlaParams &a;
+  const Layout at;
+  float s[kKeys / 2], o[kDv / kGroups / 2];
+  uint32_t p[kKeys / 4];
+  float reference[2], sum[2]; /* of the thread's two rows; the thread's part of the sum of weights of its own tiles */
+  uint32_t seen_by_all;       /* keys that all rows of the block see */
+
+  __device__ __forceinline__ Multiplier(const MlaParams &params, const Layout &layout) : a(params), at(layout) {}
+
+  static __device__ __forceinline__ uint32_t row_of_thread() {
+    return threadIdx.x % 128 / kWarp * 16 + threadIdx.x % kWarp / 4;
+  }
+  /* The warp has read a part of a buffer; says so to every block that fetches into it. */
+  __device__ __forceinline__ void release(uint32_t n, uint32_t part) const {
+    const uint32_t lane = threadIdx.x % kWarp, empty = at.empty(n % kBuffers, part);
+    if constexpr (kCluster > 1) {
+      if (lane < kCluster) hopper::barrier_arrive_at(empty, lane);
+    } else {
+      if (lane == 0) hopper::barrier_arrive(empty);
+    }
+  }
+  static __device__ __forceinline__ uint64_t forward(uint64_t operand, uint32_t bytes) {
+    return (operand & 0xffffffff00000000ull) | ((uint32_t)operand + (bytes >> 4));
+  }
+
+  /* Starts S = Q K' of tile n, slab by slab as they come. */
+  __device__ __forceinline__ void start_qk(uint32_t n) {
+    const uint64_t rows = hopper::operand(at.q()), keys = hopper::operand(at.tile(n % kBuffers));
+    hopper::pin(s);
+#pragma unroll
+    for (uint32_t i = 0; i < kSlabs; ++i) {
+      const uint32_t slab = i == 0 ? kSlabs - 1 : (i - 1) ^ kGroup * kHalfSlabs;
+      hopper::barrier_wait(at.full(n % kBuffers, slab), n / kBuffers % 2);
+      hopper::wgmma_fence(); /* behind each wait: the compiler would put products into single file otherwise */
+#pragma unroll
+      for (uint32_t d = 0; d < 4; ++d)
+        hopper::MultiplyQk<T, kKeys>::run(s, forward(rows, slab * kSlabBytes + d * 32),
+                                          forward(keys, slab * kSlabBytes + d * 32), i + d > 0);
+    }
+    hopper::wgmma_commit();
+  }
+  /* V of this warpgroup's columns of tile n. */
+  __device__ __forceinline__ uint64_t values(uint32_t n) const {
+    return hopper::operand(at.tile(n % kBuffers) + kGroup * kHalfSlabs * kSlabBytes, kSlabBytes);
+  }
+
+  /* Waits for the weights of the other warpgroup's tile n and starts O += P V; O = P V when not `keep`. */
+  __device__ __forceinline__ void start_other(uint32_t n, bool keep) {
+    const uint32_t row = row_of_thread();
+    hopper::named_sync(kWeightsReady + 1 - kGroup, kConsumers);
+    float next[2];
+#pragma unroll
+    for (uint32_t i = 0; i < 2; ++i) next[i] = __uint_as_float(ptx::load_shared(at.row(1 - kGroup, row + 8 * i)).x);
+    if (__any_sync(kFullWarp, next[0] != reference[0] || next[1] != reference[1])) {
+      float factor[2];
+#pragma unroll
+      for (uint32_t i = 0; i < 2; ++i) {
+        factor[i] = ptx::ex2(reference[i] - exponent_of(next[i]));
+        reference[i] = next[i], sum[i] *= factor[i];
+      }
+      rescale(factor);
+    }
+    const uint64_t v = values(n), weights = hopper::operand(at.weights());
+    hopper::pin(o);
+    hopper::wgmma_fence();
+#pragma unroll
+    for (uint32_t k = 0; k < kKeys / 16; ++k)
+      hopper::MultiplyPvShared<T, kDv / kGroups>::run(o, forward(weights, k * 32), forward(v, k * 16 * 128),
+                                                      k > 0 || keep);
+    hopper::wgmma_commit();
+  }
+
+  __device__ __forceinline__ void rescale(const float (&factor)[2]) {
+#pragma unroll
+    for (uint32_t j = 0; j < kDv / kGroups / 2; ++j) o[j] *= factor[j / 2 % 2];
+  }
+
+  /* Keys that a row of the block sees; rows behind the last one as the last. */
+  __device__ __forceinline__ uint32_t seen_by(const Walk<kCluster> &walk, const Sequence &sequence,
+                                              uint32_t row) const {
+    const attn_mask mask = {sequence.Sq, sequence.Skv, -1, a.right};
+    const uint32_t last = sequence.Sq * a.attention.Hq - 1;
+    return attn_mask_row(&mask, a.by_heads.quotient(min(walk.first_row() + row, last))).end;
+  }
+  /* Scores of keys that a row does not see become minus infinity; `first` is the tile's first key. */
+  __device__ __forceinline__ void mask(const Walk<kCluster> &walk, uint32_t first) {
+    const Sequence sequence = walk.sequence();
+#pragma unroll
+    for (uint32_t i = 0; i < 2; ++i) {
+      const uint32_t seen = seen_by(walk, sequence, row_of_thread() + 8 * i);
+      const int32_t left = (int32_t)(seen - first) - (int32_t)(threadIdx.x % 4 * 2);
+#pragma unroll
+      for (uint32_t j = 0; j < kKeys / 8; ++j)
+#pragma unroll
+        for (int32_t c = 0; c < 2; ++c)
+          if ((int32_t)(8 * j) + c >= left) s[4 * j + 2 * i + c] = minus_infinity();
+    }
+  }
+
+  /* Rows of V behind the last key become zeros: they may hold NaN, and 0 * NaN is NaN. */
+  __device__ __forceinline__ void clear_tail(uint32_t n, uint32_t keys) const {
+    const uint32_t tile = at.tile(n % kBuffers);
+    if (keys >= kKeys) return;
+#pragma unroll 1
+    for (uint32_t i = threadIdx.x % 128; i < (kKeys - keys) * (kDv / 8); i += 128)
+      ptx::store_shared(tile + i % 8 * 16 + i / 8 % (kDv / 64) * kSlabBytes + (keys + i / (kDv / 8)) * 128,
+                        make_uint4(0, 0, 0, 0));
+    hopper::fence_async();
+    hopper::named_sync(kTailCleared + kGroup, 128);
+  }
+
+  /* Scores to weights. True: what was summed before is to be multiplied by factor[]. */
+  __device__ __forceinline__ bool weigh(float (&factor)[2]) {
+    const float scale = a.attention.scale_log2;
+    float largest[2];
+#pragma unroll
+    for (uint32_t i = 0; i < 2; ++i) {
+      float x[2] = {fmaxf(s[2 * i], s[2 * i + 1]), fmaxf(s[4 + 2 * i], s[4 + 2 * i + 1])};
+#pragma unroll
+      for (uint32_t j = 2; j < kKeys / 8; ++j)
+        x[j % 2] = fmaxf(x[j % 2], fmaxf(s[4 * j + 2 * i], s[4 * j + 2 * i + 1]));
+      largest[i] = fmaxf(x[0], x[1]) * scale;
+    }
+    const bool grew = largest[0] - reference[0] > kGrowth || largest[1] - reference[1] > kGrowth;
+    const bool raised = __any_sync(kFullWarp, grew);
+    if (raised) {
+#pragma unroll
+      for (uint32_t i = 0; i < 2; ++i) {
+        const float next = fmaxf(reference[i], quad_max(largest[i]));
+        factor[i] = ptx::ex2(reference[i] - exponent_of(next));
+        reference[i] = next, sum[i] *= factor[i];
+      }
+    }
+#pragma unroll
+    for (uint32_t i = 0; i < 2; ++i) {
+      const float base = exponent_of(reference[i]);
+#pragma unroll
+      for (uint32_t j = 0; j < kKeys / 8; ++j)
+#pragma unroll
+        for (uint32_t c = 0; c < 2; ++c) {
+          float &x = s[4 * j + 2 * i + c];
+          x = ptx::ex2(fmaf(x, scale, -base));
+          sum[i] += x;
+        }
+    }
+    return raised;
+  }
+
+  /* The weights as an operand, in registers and, with the reference, for the other warpgroup. */
+  __device__ __forceinline__ void share_weights() {
+    const uint32_t lane = threadIdx.x % kWarp, row = threadIdx.x % 128 / kWarp * 16 + lane % 16;
+#pragma unroll
+    for (uint32_t i = 0; i < kKeys / 4; ++i) p[i] = pack<T>(s[2 * i], s[2 * i + 1]);
+#pragma unroll
+    for (uint32_t k = 0; k < kKeys / 16; ++k) {
+      const uint32_t four[4] = {p[4 * k], p[4 * k + 1], p[4 * k + 2], p[4 * k + 3]};
+      ptx::stmatrix_x4(at.weights() + row * 128 + ((2 * k + lane / 16) ^ row % 8) * 16, four);
+    }
+    if (lane % 4 == 0)
+#pragma unroll
+      for (uint32_t i = 0; i < 2; ++i)
+        put_word(at.row(kGroup, row_of_thread() + 8 * i), __float_as_uint(reference[i]));
+    hopper::fence_async();
+    hopper::named_arrive(kWeightsReady + kGroup, kConsumers);
+  }
+
+  /* Takes in the item's tile i, which is tile n of the block, and, unless it is the first, the tile before of the
+   * other warpgroup. */
+  template <bool kIsFirst>
+  __device__ __forceinline__ void attend(const Walk<kCluster> &walk, uint32_t n, uint32_t i) {
+    const uint32_t tile = walk.from + i, first = tile * kKeys;
+    start_qk(n);
+    if constexpr (kIsFirst) {
+      hopper::wgmma_wait<0>();
+    } else {
+      start_other(n - 1, i > 1);
+      hopper::wgmma_wait<1>();
+    }
+    hopper::pin(s);
+    release(n, kKeysAlone);
+    if (tile + 1 == walk.tiles) clear_tail(n, walk.sequence().Skv - first);
+    if (first + kKeys > seen_by_all) mask(walk, first);
+    float factor[2];
+    const bool raised = weigh(factor);
+    if constexpr (!kIsFirst) {
+      hopper::wgmma_wait<0>();
+      hopper::pin(o);
+      release(n - 1, kGroup);
+      if (raised) rescale(factor);
+    }
+    share_weights();
+    const uint64_t v = values(n);
+    hopper::pin(o), hopper::pin(p);
+    hopper::wgmma_fence();
+#pragma unroll
+    for (uint32_t k = 0; k < kKeys / 16; ++k)
+      hopper::MultiplyPv<T, kDv / kGroups>::run(o, p + 4 * k, forward(v, k * 16 * 128), k > 0 || !kIsFirst);
+    hopper::wgmma_commit();
+    hopper::wgmma_wait<0>();
+    hopper::pin(o), hopper::pin(p);
+    release(n, kGroup);
+  }
+
+  /* All tiles of an item, the first of which is the block's tile n. */
+  __device__ __forceinline__ void attend_all(const Walk<kCluster> &walk, uint32_t n) {
+    const uint32_t tiles = walk.to - walk.from;
+    uint32_t i = (n ^ kGroup) % 2; /* of the next tile that is this warpgroup's own */
+    if (i == 0) {
+      attend<true>(walk, n, 0);
+      i = 2;
+    }
+#pragma unroll 1
+    for (; i < tiles; i += 2) attend<false>(walk, n + i, i);
+    if (i == tiles) { /* the last tile is the other's */
+      start_other(n + tiles - 1, tiles > 1);
+      hopper::wgmma_wait<0>();
+      hopper::pin(o);
+      release(n + tiles - 1, kGroup);
+    }
+  }
+
+  __device__ __forceinline__ void begin(const Walk<kCluster> &walk) {
+    reference[0] = reference[1] = minus_infinity(), sum[0] = sum[1] = 0.0f;
+    seen_by_all = seen_by(walk, walk.sequence(), 0);
+    if (walk.from < walk.to) return;
+#pragma unroll
+    for (uint32_t j = 0; j < kDv / kGroups / 2; ++j) o[j] = 0.0f;
+  }
+
+  /* Of both warpgroups, once for each of the thread's rows. No warpgroup goes on to the next item, whose Q must have
+   * come, before both have read what the other has written here. */
+  __device__ __forceinline__ void add_sums() {
+    const uint32_t row = row_of_thread();
+#pragma unroll
+    for (uint32_t i = 0; i < 2; ++i) sum[i] = quad_sum(sum[i]);
+    hopper::named_sync(kItemEnds, kConsumers); /* orders the last references' reads before these stores */
+    if (threadIdx.x % 4 == 0)
+#pragma unroll
+      for (uint32_t i = 0; i < 2; ++i) put_word(at.row(kGroup, row + 8 * i), __float_as_uint(sum[i]));
+    hopper::named_sync(kItemEnds, kConsumers); /* orders the stores before the reads */
+#pragma unroll
+    for (uint32_t i = 0; i < 2; ++i) sum[i] += __uint_as_float(ptx::load_shared(at.row(1 - kGroup, row + 8 * i)).x);
+    __syncwarp();
+    if (threadIdx.x % kWarp == 0) hopper::barrier_arrive(at.q_empty());
+  }
+
+  /* Writes the rows of O, normalised, and their LSE. A row that sees no key has a sum of 0 and becomes zeros. */
+  __device__ __forceinline__ void store(const Walk<kCluster> &walk) {
+    const Sequence sequence = walk.sequence();
+    const uint32_t rows = walk.rows(sequence), lane = threadIdx.x % kWarp;
+#pragma unroll
+    for (uint32_t i = 0; i < 2; ++i) {
+      const uint32_t row = row_of_thread() + 8 * i, of_sequence = row < rows ? walk.first_row() + row : 0;
+      const uint32_t token = a.by_heads.quotient(of_sequence), head = of_sequence - token * a.attention.Hq;
+      const float f = sum[i] > 0.0f ? 1.0f / sum[i] : 0.0f;
+      T *const to = static_cast<T *>(a.attention.o) +
+                    attn_view_token(&a.at.o, sequence.batch, head, sequence.q_first + token) +
+                    kGroup * (kDv / kGroups);
+      if (a.attention.lse != nullptr && kGroup == 0 && lane % 4 == 0 && row < rows)
+        a.attention.lse[attn_view_token(&a.at.lse, sequence.batch, head, sequence.q_first + token)] =
+            log_sum_exp(reference[i], sum[i]);
+#pragma unroll
+      for (uint32_t j = 0; j < kDv / kGroups / 8; j += 4) {
+        uint32_t w[4];
+#pragma unroll
+        for (uint32_t k = 0; k < 4; ++k) w[k] = pack<T>(o[4 * (j + k) + 2 * i] * f, o[4 * (j + k) + 2 * i + 1] * f);
+        quad_transpose(w);
+        if (row < rows) *reinterpret_cast<uint4 *>(to + 8 * (j + lane % 4)) = make_uint4(w[0], w[1], w[2], w[3]);
+      }
+    }
+  }
+
+  /* A block's partial result of an item: of the one that it begins, or of one that began before. */
+  static __device__ __forceinline__ size_t partial_of(uint32_t block, bool begins) {
+    return (size_t)block * kPartials + begins;
+  }
+  /* The thread's sums in it. */
+  __device__ __forceinline__ float4 *sums_of(size_t partial) const {
+    const uint32_t warp = threadIdx.x % 128 / kWarp;
+    return a.partial + ((partial * kGroups + kGroup) * a.row_warps + warp) * (kDv / kGroups / 8 * kWarp) +
+           threadIdx.x % kWarp;
+  }
+  __device__ __forceinline__ void store_partial(size_t partial) const {
+    if (threadIdx.x % 128 / kWarp >= a.row_warps) return;
+    float4 *const to = sums_of(partial);
+#pragma unroll
+    for (uint32_t k = 0; k < kDv / kGroups / 8; ++k)
+      to[k * kWarp] = make_float4(o[4 * k], o[4 * k + 1], o[4 * k + 2], o[4 * k + 3]);
+    if (kGroup == 0 && threadIdx.x % 4 == 0)
+#pragma unroll
+      for (uint32_t i = 0; i < 2; ++i)
+        a.stats[partial * kRows + row_of_thread() + 8 * i] = make_float2(reference[i], sum[i]);
+  }
+
+  /* What the clusters of an item have, in their order. */
+  __device__ __forceinline__ void load_partials(uint32_t first, uint32_t count) {
+    const uint32_t rank = rank_in_cluster<kCluster>(), row = row_of_thread();
+    reference[0] = reference[1] = minus_infinity(), sum[0] = sum[1] = 0.0f;
+#pragma unroll
+    for (uint32_t j = 0; j < kDv / kGroups / 2; ++j) o[j] = 0.0f;
+    if (threadIdx.x % 128 / kWarp >= a.row_warps) return;
+    const auto stats_of = [&](uint32_t which, uint32_t i) {
+      return __ldcg(a.stats + partial_of((first + which) * kCluster + rank, which == 0) * kRows + row + 8 * i);
+    };
+    for (uint32_t which = 0; which < count; ++which)
+#pragma unroll
+      for (uint32_t i = 0; i < 2; ++i) reference[i] = fmaxf(reference[i], stats_of(which, i).x);
+#pragma unroll 1
+    for (uint32_t which = 0; which < count; ++which) {
+      const float4 *const from = sums_of(partial_of((first + which) * kCluster + rank, which == 0));
+      float factor[2];
+#pragma unroll
+      for (uint32_t i = 0; i < 2; ++i) {
+        const float2 stats = stats_of(which, i);
+        factor[i] = ptx::ex2(stats.x - exponent_of(reference[i]));
+        sum[i] = fmaf(stats.y, factor[i], sum[i]);
+      }
+#pragma unroll
+      for (uint32_t k = 0; k < kDv / kGroups / 8; ++k) {
+        const float4 x = __ldcg(from + k * kWarp);
+        o[4 * k] = fmaf(x.x, factor[0], o[4 * k]), o[4 * k + 1] = fmaf(x.y, factor[0], o[4 * k + 1]);
+        o[4 * k + 2] = fmaf(x.z, factor[1], o[4 * k + 2]), o[4 * k + 3] = fmaf(x.w, factor[1], o[4 * k + 3]);
+      }
+    }
+  }
+
+  /* Publishes the block's partial result and counts it. True in all threads of the item's last block with these rows,
+   * for which the results of the others are published. */
+  __device__ __forceinline__ bool arrive_last(uint32_t first, uint32_t count) const {
+    hopper::named_sync(kItemEnds, kConsumers); /* orders all threads' stores before thread 0's release */
+    if (threadIdx.x == 0)
+      put_word(at.arrived(),
+               ptx::count_arrival(arrivals + first * kCluster + rank_in_cluster<kCluster>(), count - 1));
+    hopper::named_sync(kItemEnds,
+                       kConsumers); /* orders `arrived`, and the acquire, before the other threads' reads */
+    return ptx::load_shared(at.arrived()).x == count - 1;
+  }
+
+  __device__ __forceinline__ void end(const Walk<kCluster> &walk) {
+    add_sums();
+    if (!walk.has_all()) {
+      const uint32_t first = walk.first_cluster(), count = walk.clusters();
+      store_partial(partial_of(blockIdx.x, walk.from == 0));
+      if (!arrive_last(first, count)) return;
+      load_partials(first, count);
+    }
+    store(walk);
+  }
+
+  __device__ __forceinline__ void run(const Line &line) {
+    uint32_t n = 0, round = 0;
+    for (Walk<kCluster> walk(a, line); walk.is_open; walk.next(), ++round) {
+      begin(walk);
+      hopper::barrier_wait(at.q_full(), round % 2);
+      if (walk.from < walk.to) attend_all(walk, n);
+      n += walk.to - walk.from;
+      end(walk);
+    }
+  }
+};
+
+#endif /* ATTN_SM90A */
+
+}  // namespace mla
+
+/* grid: clusters, which share the work of all items. */
+template <typename C>
+__global__ void __launch_bounds__(mla::kThreads, 1) mla_kernel(const __grid_constant__ MlaParams a) {
+#ifdef ATTN_SM90A
+  using namespace mla;
+  constexpr uint32_t kCluster = C::kCluster;
+  extern __shared__ __align__(1024) unsigned char smem_base[];
+  const Layout at = {ptx::shared_address(smem_base)};
+  const uint32_t warp = __shfl_sync(kFullWarp, threadIdx.x / kWarp, 0), group = warp / 4;
+  if (threadIdx.x == 0) at.init_barriers(kCluster);
+  if (threadIdx.x == kWarp) hopper::prefetch_map(&a.k);
+  if constexpr (kCluster > 1) {
+    ptx::cluster_arrive_relaxed();
+    ptx::cluster_wait();
+  } else {
+    __syncthreads(); /* orders the barriers' beginning before their use */
+  }
+  const Line line = line_of<kCluster>(a, at);
+  if (group == kGroups) {
+    hopper::give_registers<40>();
+    if (warp % 4 == 0)
+      KeyFetcher<kCluster>{a, at}.run(line);
+    else
+      fetch_q<kCluster, typename C::T>(a, at, line, warp % 4 - 1);
+  } else {
+    hopper::take_registers<232>();
+    if (group == 0)
+      Multiplier<C, 0>(a, at).run(line);
+    else
+      Multiplier<C, 1>(a, at).run(line);
+  }
+  if constexpr (kCluster > 1) { /* no block ends while another still writes to it */
+    __syncwarp();
+    ptx::cluster_arrive();
+    ptx::cluster_wait();
+  }
+#endif
+}
+
+}  // namespace attn
+#endif
+
+#endif

@@ -1,0 +1,216 @@
+/* mla: absorbed multi-head latent attention as DeepSeek's models decode it, on Hopper. Q and K have 576 columns, V is
+ * the first 512 of K, and up to 128 query heads share the one KV head.
+ *
+ * Idea (kernels/tiles/mla_tile.cuh): all query heads and queries of a sequence are rows of one product, 64 to a
+ *   block. O of 64 rows is 128 KB in fp32, half of an SM's registers, so two warpgroups have one half of its columns
+ *   each. They have every second tile of 64 keys each: whose tile it is computes the scores and the weights, and
+ *   hands the weights to the other through shared memory. While one makes weights, the other multiplies. K is loaded
+ *   once, by the copy engine, as nine slabs of 64 columns, and V^T is read from it as wgmma reads any operand whose
+ *   summed dimension is that of the rows. With more than 64 rows a cluster of two blocks shares the keys, each of
+ *   which fetches half of them for both. The reference of the weights is raised when a score exceeds it by more than
+ *   8 as an exponent of 2, and else costs a vote.
+ *   Keys are shared among the SMs as in decode_general: an equal stretch of a line of units for each cluster,
+ * whatever sequences that cuts; the last block of an item adds up what the others left. Where lengths are equal,
+ * clusters take whole sequences instead where that costs less: a partial result is 128 KB of each block.
+ *
+ * Source: FlashDecoding and stream-K for the shares of the keys; that two warpgroups have a half of O's columns each
+ * is how FlashMLA divides it. The rest is written from the PTX manual.
+ *
+ * Can win: against kernels that load V apart from K, which read 1.9 times the bytes; against kernels for D up to 256,
+ *   which cannot take 576; against those whose heads are rows of tiles of their own.
+ *
+ * Cannot: use its tensor cores for fewer than 64 rows: 16 heads take as many products as 64. Add up many partial
+ *   results fast: the last block reads them alone, 128 KB each, so one sequence has no more blocks than that pays
+ *   for. Read a shared prefix once. Take a page that is smaller than 8 tokens, as the swizzle repeats after 8 rows.
+ *
+ * Budget, an H200. Tensor cores, of a tile of 64 keys and 64 rows, 8.9 MFLOP: 36 products of 64 x 64 x 16 take 32
+ *   clocks each, 8 of 64 x 256 x 16 take 128 each: 2176 clocks.
+ *   Shared memory gives 128 bytes a clock. Q and K for the scores are 36 * 4 KB, V for both halves 8 * 8 KB, weights
+ *   4 * 2 KB read and 8 KB written, the copy of the tile 72 KB: 296 KB, 2368 clocks. So shared memory is the floor,
+ *   at 92 % of the tensor cores' rate: 745 TFLOP/s at 1.5 GHz, the clock of launches that reach the power limit.
+ *   A warpgroup has the time of two tiles, 4736 clocks, for its chain of one: scores 1152, weights about 500, both
+ *   products 1024, the way of a slab from memory about 1000. That leaves 1000 for waiting on the other's products.
+ *   Predicted for 128 heads: 85 to 90 % of the floor, 630 to 670 TFLOP/s. L2 gives each SM half of a tile for 2368
+ *   clocks, 23 bytes a ns.
+ *   Memory gives an SM 36 bytes a ns: 2.0 us a tile, 3000 clocks. So 64 heads and 16 are bound by memory, where 36 KB
+ *   are in flight at any time, the latency of 1 us times the rate. A buffer is filled every 4.0 us and is in use for
+ *   about 2700 clocks of them, 1.8 us: 80 KB are in flight on average. Predicted: 4.1 to 4.4 TB/s.
+ *   Registers: O 128, scores 32, weights 16, of two rows 4, the walk along the items 10, addresses the rest of 232,
+ * by setmaxnreg (256 * 232 + 128 * 40 = 64512 of 65536). Shared memory, KB: Q 72, two tiles 144, weights 8, of rows
+ * 2, words and barriers 0.4: 226.4 of 227. */
+#include "kernels/tiles/mla_tile.cuh"
+
+namespace attn {
+
+#ifdef __CUDACC__
+static const void *mla_handle(uint32_t cluster, enum attn_dtype dtype) {
+  return for_type<__half, __nv_bfloat16>(dtype, [&](auto t) -> const void * {
+    using T = typename decltype(t)::type;
+    return cluster == 1 ? handle(mla_kernel<mla::Config<T, 1>>) : handle(mla_kernel<mla::Config<T, 2>>);
+  });
+}
+#else
+static const void *mla_handle(uint32_t, enum attn_dtype) { return nullptr; }
+constexpr decltype(attn_variant::bind) mla_bind = nullptr;
+#endif
+
+enum { MLA_CLUSTER, MLA_SHARES, MLA_COST };
+enum { MLA_WHOLE = 1, MLA_EQUAL = 2 };
+
+static const attn_tunable mla_tunables[] = {
+    {.name = "cluster",
+     .max = 2,
+     .help = "blocks of 64 rows that share keys: 1 or 2; 0: 2 where a sequence has more than 64 rows"},
+    {.name = "shares",
+     .max = 2,
+     .help = "what a cluster takes: 1: whole sequences, 2: an equal share of all keys; 0: what costs less"},
+    {.name = "item_cost",
+     .min = 1,
+     .max = 64,
+     .default_value = 2,
+     .help = "what the beginning and the end of the rows of a sequence take, in tiles of keys"},
+    {.name = nullptr},
+};
+
+/* How a problem is cut up; a function of the problem, the tuning and the device. */
+struct MlaCut {
+  uint32_t cluster, row_warps;  /* blocks of a cluster; warps of a warpgroup that have rows */
+  uint64_t items, units, tiles; /* units of the line; tiles of the longest sequence */
+  uint32_t clusters;
+  bool is_whole;
+};
+
+/* What a partial result of 64 rows takes to be left and added up, in tiles: 128 KB each way, at about 50 bytes a ns.
+ */
+constexpr double kMlaPartialCost = 3;
+
+/* The time of the launch, in tiles, with equal shares for so many clusters: a cluster leaves two partial results, and
+ * one of them adds up those of an item. */
+static double mla_cost(const MlaCut &cut, uint64_t clusters) {
+  const double in_item = (double)clusters / (double)cut.items;
+  return (double)cut.units / (double)clusters + kMlaPartialCost * cut.row_warps / 4 * (2 + in_item);
+}
+
+static void mla_share(const attn_problem &p, const attn_tuning &tuning, uint64_t most, MlaCut *cut) {
+  const uint64_t turn = (uint32_t)tuning.value[MLA_COST] + cut->tiles;
+  cut->clusters = (uint32_t)(cut->units < most ? cut->units : most);
+  for (uint32_t clusters = cut->clusters; clusters-- > 1;)
+    if (mla_cost(*cut, clusters) < mla_cost(*cut, cut->clusters)) cut->clusters = clusters;
+  if (attn_is_ragged(&p) || tuning.value[MLA_SHARES] == MLA_EQUAL) return;
+  const double rounds = (double)((cut->items + most - 1) / most);
+  cut->is_whole = tuning.value[MLA_SHARES] == MLA_WHOLE || rounds * (double)turn <= mla_cost(*cut, cut->clusters);
+  if (cut->is_whole) cut->clusters = (uint32_t)(cut->items < most ? cut->items : most);
+}
+
+static MlaCut mla_cut(const attn_problem &p, const attn_tuning &tuning, const device_info &device) {
+  MlaCut cut = {};
+  const uint64_t rows = (uint64_t)p.Sq * p.Hq;
+  cut.cluster = (uint32_t)tuning.value[MLA_CLUSTER];
+  if (cut.cluster == 0) cut.cluster = rows > mla::kRows ? 2 : 1;
+  cut.row_warps = rows < mla::kRows ? ceil_div((uint32_t)rows, 16) : 4;
+  cut.tiles = ceil_div(p.Skv, mla::kKeys);
+  for (uint32_t i = 0; i < attn_group_count(&p); ++i) {
+    const attn_group group = attn_group_of(&p, i);
+    const uint64_t of_rows = mla::kRows * cut.cluster;
+    const uint64_t items = group.count * (((uint64_t)group.Sq * p.Hq + of_rows - 1) / of_rows);
+    cut.items += items;
+    cut.units += items * ((uint32_t)tuning.value[MLA_COST] + ceil_div(group.Skv, mla::kKeys));
+  }
+  const uint32_t most = device.sms / cut.cluster;
+  if (cut.items > 0) mla_share(p, tuning, most > 0 ? most : 1, &cut);
+  return cut;
+}
+
+/* Why the kernel does not take the problem itself; nullptr: it does. */
+static const char *mla_refusal(const attn_problem &p) {
+  if (!p.v_in_k) return "v_in_k must be true: V is the first 512 columns of K";
+  if (p.D != mla::kD) return "D must be 576: 512 latent columns, which V is, and 64 rotary ones";
+  if (p.Dv != mla::kDv) return "Dv must be 512: each of two warpgroups has 256 columns of O";
+  if (p.Hkv != 1) return "Hkv must be 1: all query heads are rows of one product";
+  if (p.Hq > 128) return "Hq must be at most 128";
+  if (p.page != 0 && (p.page < 8 || (p.page & (p.page - 1)) != 0))
+    return "page must be 0, 8, 16, 32, 64, 128 or 256: the copy engine takes a page, or 64 tokens of it, as a box";
+  if (attn_tokens(&p, ATTN_ROWS_QUERIES) == 0 || attn_tokens(&p, ATTN_ROWS_KEYS) == 0)
+    return "batch must have a query and a key: a tensor without elements has no tensor map";
+  return nullptr;
+}
+
+static const char *mla_supports(const attn_problem *p, const attn_tuning *tuning, const device_info *device) {
+  if (device->kind != DEVICE_CUDA) return "the device must be a CUDA GPU";
+  if (device->cc_major != 9 || device->cc_minor != 0)
+    return "the compute capability must be 9.0: wgmma exists on Hopper alone";
+  const char *refusal = mla_refusal(*p);
+  if (refusal != nullptr) return refusal;
+  if (tuning->value[MLA_SHARES] == MLA_WHOLE && attn_is_ragged(p))
+    return "shares must be 0 or 2 where the lengths of sequences differ";
+  if (device->sms > mla::kBlocksMax) return "the device must have at most 4096 SMs, the counters of the module";
+  if ((uint64_t)p->Sq * p->Hq > INT32_MAX / 2) return "Sq * Hq must be below 2^30";
+  if (mla_cut(*p, *tuning, *device).units > INT32_MAX) return "B * Skv must be below 2^31 tiles of keys";
+  return check_device(*device, mla::kSmemBytes);
+}
+
+static void mla_plan(const attn_problem *p, const attn_tuning *tuning, const device_info *device, attn_plan *plan) {
+  const MlaCut cut = mla_cut(*p, *tuning, *device);
+  plan->pass_count = 1;
+  plan->tile_q = mla::kRows, plan->tile_kv = mla::kKeys, plan->stages = mla::kBuffers;
+  plan->splits = cut.is_whole ? 1 : (uint32_t)((cut.clusters - 1) / cut.items + 1);
+  const uint32_t blocks = cut.clusters * cut.cluster;
+  if (!cut.is_whole && cut.clusters > 1) {
+    if (plan->splits == 1) plan->splits = 2;
+    plan->workspace_bytes = blocks * mla::partial_bytes(cut.row_warps);
+  }
+  attn_pass &pass = plan->pass[0];
+  pass.name = "main";
+  pass.kernel = mla_handle(cut.cluster, p->dtype);
+  pass.cluster[0] = cut.cluster;
+  set_grid(pass, blocks, ATTN_COVERS_B | ATTN_COVERS_HKV | ATTN_COVERS_Q | (cut.is_whole ? 0 : ATTN_COVERS_SPLIT), 1,
+           ATTN_COVERS_NOTHING, 1, ATTN_COVERS_NOTHING);
+  set_block(pass, mla::kThreads, mla::kConsumers, mla::kSmemBytes, mla::kThreads - mla::kConsumers);
+}
+
+#ifdef __CUDACC__
+static struct status mla_bind(const attn_problem *p, const attn_plan *plan, const attn_buffers *buffers,
+                              attn_pass_args args[ATTN_PASSES_MAX]) {
+  const attn_pass &pass = plan->pass[0];
+  const uint32_t cluster = pass.cluster[0], share = mla::kKeys / cluster, blocks = pass.grid[0];
+  MlaParams a = {};
+  a.attention = params_of(*p, *buffers), a.at = views_of(*p, *buffers);
+  a.right = p->right, a.by_heads = divider(p->Hq);
+  a.box_rows = p->page != 0 && p->page < share ? p->page : share;
+  while (p->page > 1u << a.page_shift) ++a.page_shift;
+  a.matrices = a.at.k.batch;
+  a.cost = (uint32_t)plan->tuning.value[MLA_COST];
+  a.is_whole = (pass.covers[0] & ATTN_COVERS_SPLIT) == 0;
+  const uint64_t rows = (uint64_t)p->Sq * p->Hq;
+  a.reads_once = rows <= mla::kRows * cluster;
+  a.row_warps = rows < mla::kRows ? ceil_div((uint32_t)rows, 16) : 4;
+  a.stats = static_cast<float2 *>(buffers->workspace);
+  a.partial = reinterpret_cast<float4 *>(a.stats + (size_t)blocks * mla::kPartials * mla::kRows);
+  TRY(tensor_map_make(&a.k, buffers->k, p->dtype, a.at.k.batch, a.at.k.tokens, mla::kD, a.box_rows,
+                      CU_TENSOR_MAP_L2_PROMOTION_L2_128B));
+  put_args(args[0], a);
+  return status_ok();
+}
+#endif
+
+}  // namespace attn
+
+extern "C" const struct attn_variant attn_variant_mla = {
+    .name = "mla",
+    .summary = "Hopper: multi-head latent attention as it is decoded, D of 576 with V in K, one KV head",
+    .limits =
+        "Dv = 512, V in K, Hkv = 1, Hq <= 128; no pages, or of 8 to 256 tokens, a power of two; compute "
+        "capability 9.0",
+    .runs_on = DEVICE_CUDA,
+    .math = ATTN_MATH_WGMMA,
+    .takes =
+        ATTN_TAKES_LSE | ATTN_TAKES_DV | ATTN_TAKES_LAYOUT | ATTN_TAKES_BATCH | ATTN_TAKES_PAGE | ATTN_TAKES_V_IN_K,
+    .dtypes = ATTN_DTYPES_16_BITS,
+    .dtypes_why = "wgmma has no fp32 inputs",
+    .dims = {.one_of = {512, 576}, .why = "keys have 512 latent columns, which V is, and 64 rotary ones"},
+    .tunables = attn::mla_tunables,
+    .supports = attn::mla_supports,
+    .plan = attn::mla_plan,
+    .bind = attn::mla_bind,
+    .run = nullptr,
+};
