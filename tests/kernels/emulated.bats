@@ -173,6 +173,7 @@ decode_mutant() { # NAME SED
   decode_mutant end_bound 's/at >= seen\[c \/ 2\].end/at > seen[c \/ 2].end/'
   decode_mutant page_of_first 's/within = key - page [*] a.page/within = key % 16/'
   decode_mutant partial_of_other 's/partial_row\(first \+ which, which == 0, row\)/partial_row(first + which, false, row)/'
+  decode_mutant counter_left 's/(a.arrivals [+] first, count) - 1/\1/'
   decode_mutant tile_twice 's/to = tiles_before\(stretch.end\);/to = min(tiles_before(stretch.end) + 1, work.tiles);/'
 }
 
