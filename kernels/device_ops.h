@@ -101,6 +101,12 @@ const char *bench_block_name(unsigned block);
 /* Size of the allocation around `bytes` bytes of data: padding and both redzones. 0 on overflow. */
 uint64_t bench_block_bytes(uint64_t bytes);
 
+/* What of the workspace is zeroed when a plan is bound, and poisoned never: a launch that does not leave it zero
+ * makes the next one wrong. */
+static inline uint64_t bench_zeroed_bytes(const struct attn_plan *plan) {
+  return plan->zeroed_bytes < plan->workspace_bytes ? plan->zeroed_bytes : plan->workspace_bytes;
+}
+
 /* What a redzone or padding byte holds, by its offset from the start of the allocation: read as elements of any dtype
  * it is NaN, so that a kernel which lets keys beyond the last one into its sums shows it. */
 static inline ATTN_HD unsigned char bench_redzone_byte(uint64_t offset) {

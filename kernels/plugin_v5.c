@@ -52,6 +52,7 @@ static struct attn_buffers_v5 buffers_of(const struct attn_buffers *b) {
                        const struct device_info *device, struct attn_plan *plan) {                                 \
     const struct attn_shape_v5 shape = shape_of(problem);                                                          \
     slots[i].variant->plan(&shape, tuning, device, plan);                                                          \
+    plan->zeroed_bytes = 0; /* was padding */                                                                      \
   }                                                                                                                \
   static struct status bind_##i(const struct attn_problem *problem, const struct attn_plan *plan,                  \
                                 const struct attn_buffers *buffers, struct attn_pass_args args[ATTN_PASSES_MAX]) { \

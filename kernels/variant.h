@@ -126,7 +126,9 @@ struct attn_launched {
 
 struct attn_plan {
   struct attn_pass pass[ATTN_PASSES_MAX];
-  uint32_t pass_count; /* 0 for host variants, and for a vendor's library until it is bound */
+  uint32_t pass_count;   /* 0 for host variants, and for a vendor's library until it is bound */
+  uint32_t zeroed_bytes; /* of the workspace, from its beginning: zero before the first launch, and left zero by every
+                          * launch; for what the blocks of a launch tell each other, such as how many have arrived */
   uint64_t workspace_bytes;
   uint32_t tile_q, tile_kv;      /* rows of Q and of K/V per tile */
   uint32_t splits;               /* KV splits; 1 when keys are not split */
@@ -141,7 +143,9 @@ struct attn_plan {
 /* Device pointers for CUDA variants, host pointers for CPU variants. Owned by the runner. NULL: the problem has no
  * such tensor. */
 struct attn_buffers {
-  void *workspace; /* plan.workspace_bytes, 256-byte aligned; holds garbage at every launch */
+  void
+      *workspace; /* plan.workspace_bytes, 256-byte aligned; behind plan.zeroed_bytes it holds garbage at every launch
+                   */
   union {
     void *tensor[ATTN_ROLE_COUNT]; /* by enum attn_role */
     struct {                       /* the same by name: q, k, v, o, lse */

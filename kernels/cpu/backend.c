@@ -85,8 +85,9 @@ static uint64_t cpu_block_restore(const struct cpu_block *block) {
          cpu_redzone_restore(block, DEVICE_REDZONE_BYTES + block->bytes, bench_block_bytes(block->bytes));
 }
 
-static void cpu_block_poison(const struct cpu_block *block) {
-  if (block->base) memset(cpu_block_data(block), DEVICE_POISON_BYTE, block->bytes);
+/* But for the first `kept` bytes. */
+static void cpu_block_poison(const struct cpu_block *block, uint64_t kept) {
+  if (block->base) memset((unsigned char *)cpu_block_data(block) + kept, DEVICE_POISON_BYTE, block->bytes - kept);
 }
 
 static struct status cpu_block_open(struct cpu_block *block, uint64_t bytes, unsigned index) {
@@ -289,6 +290,7 @@ static struct status cpu_bench_bind(struct bench *base, const struct attn_varian
   if (variant->vendor != NULL) TRY(cpu_library_open(bench, variant, plan));
   base->variant = variant;
   if (plan->workspace_bytes) TRY(cpu_block_open(workspace, plan->workspace_bytes, BENCH_WORKSPACE));
+  if (workspace->base) memset(cpu_block_data(workspace), 0, bench_zeroed_bytes(plan));
   base->plan = *plan;
   bench->hot_launches = 1;
   memset(bench->delay_us, 0, sizeof bench->delay_us);
@@ -315,13 +317,13 @@ static void cpu_bench_swap(struct bench *base) {
 
 static void cpu_outputs_poison(struct cpu_bench *bench) {
   for (unsigned role = 0; role < ATTN_ROLE_COUNT; ++role) {
-    if (attn_role_is_output((enum attn_role)role)) cpu_block_poison(&bench->block[role]);
+    if (attn_role_is_output((enum attn_role)role)) cpu_block_poison(&bench->block[role], 0);
   }
 }
 
 static struct status cpu_bench_poison(struct bench *base) {
   cpu_outputs_poison(cpu_bench_of(base));
-  cpu_block_poison(&cpu_bench_of(base)->block[BENCH_WORKSPACE]);
+  cpu_block_poison(&cpu_bench_of(base)->block[BENCH_WORKSPACE], bench_zeroed_bytes(&base->plan));
   return status_ok();
 }
 

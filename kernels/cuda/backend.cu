@@ -314,6 +314,8 @@ struct status bind_dropped(struct cuda_bench *p, const struct attn_variant *vari
   if (vendor != nullptr) TRY(vendor_open(p, vendor, plan));
   p->base.variant = variant; /* from here on drop_binding can close what was opened */
   if (plan->workspace_bytes > 0) TRY(allocate_block(p, BENCH_WORKSPACE, plan->workspace_bytes));
+  if (bench_zeroed_bytes(plan) > 0)
+    CUDA_TRY(cudaMemsetAsync(data_of(p, BENCH_WORKSPACE), 0, bench_zeroed_bytes(plan), stream_of(p)));
   struct attn_buffers buffers = {};
   for (unsigned role = 0; role < ATTN_ROLE_COUNT; ++role) buffers.tensor[role] = data_of(p, role);
   buffers.workspace = data_of(p, BENCH_WORKSPACE);

@@ -48,7 +48,7 @@
 
 namespace attn::decode_general {
 
-constexpr uint32_t kWarpRows = 16, kChunkBytes = 16, kWarpsMax = 8, kStagesMax = 8, kBlocksMax = 4096;
+constexpr uint32_t kWarpRows = 16, kChunkBytes = 16, kWarpsMax = 8, kStagesMax = 8;
 
 /* A kernel that is compiled: the head dimension, the warps of a group, 16 rows each, the keys of its tiles, and the
  * bytes of an element of K and V: 2, or 1 for e4m3. */
@@ -91,6 +91,9 @@ constexpr ATTN_HD uint32_t smem_bytes(const Shape &s, uint32_t warps, uint32_t w
 constexpr uint32_t kPartials = 2;
 constexpr uint64_t partial_bytes(uint32_t D, uint32_t rows) { return (uint64_t)kPartials * rows * (D + 2) * 4; }
 
+/* Workspace: a counter for each block, in whole 256 bytes | the partial results. */
+constexpr uint32_t counter_bytes(uint32_t blocks) { return ceil_div(blocks, 64) * 256; }
+
 }  // namespace attn::decode_general
 
 namespace attn {
@@ -108,8 +111,9 @@ struct DecodeGeneralParams {
   uint32_t page_units, key_units; /* 16-byte units from a page to the next, and from a key */
   uint32_t rows, warp_rows;       /* that an item has at most, and a warp */
   uint32_t stages, cost;
-  float *partial; /* [block][kPartials][rows][D] */
-  float *stats;   /* [block][kPartials][rows][2]: reference and sum of the weights */
+  uint32_t *arrivals; /* [block]; zero before and after each launch */
+  float *partial;     /* [block][kPartials][rows][D] */
+  float *stats;       /* [block][kPartials][rows][2]: reference and sum of the weights */
 };
 
 }  // namespace attn
@@ -891,18 +895,15 @@ struct Merger {
   __device__ __forceinline__ bool arrive_last(uint32_t first, uint32_t count) const;
 };
 
-/* Zero before and after each launch: the last arrival wraps the counter. The blocks of a shared item count in the
- * counter of the item's first block; a block is the first of at most one shared item. */
-__device__ uint32_t arrivals[kBlocksMax];
-
-/* Publishes the block's stores and counts it. True in all threads of the last block of the item, for which the stores
- * of the others are published. */
+/* Publishes the block's stores and counts it, in the counter of the item's first block; a block is the first of at
+ * most one shared item. The last arrival wraps the counter to zero. True in all threads of the last block of the
+ * item, for which the stores of the others are published. */
 template <typename T, Shape kShape>
 __device__ __forceinline__ bool Merger<T, kShape>::arrive_last(uint32_t first, uint32_t count) const {
   __shared__ uint32_t arrived;
   __syncthreads(); /* orders all threads' stores before thread 0's release, and the reads before the next item's sums
                     */
-  if (threadIdx.x == 0) arrived = ptx::count_arrival(arrivals + first, count - 1);
+  if (threadIdx.x == 0) arrived = ptx::count_arrival(a.arrivals + first, count - 1);
   __syncthreads(); /* orders `arrived`, and thread 0's acquire before the other threads' reads */
   return arrived == count - 1;
 }

@@ -14,9 +14,9 @@
  *   path=3, exchange (kernels/tiles/exchange_tile.cuh): as path=2, but the blocks exchange parts and weights
  *   through L2, in packets whose data is its own flag. So no block waits for a barrier or a counter, no cluster
  *   has to find a group of SMs, and a q tile may have 64 rows and any number of chunks. For up to 64 keys. The
- *   packets' buffers are variables of the module and empty between launches. A launch that is aborted loses the
- *   process's context, and the buffers with it. Two launches at once, in two streams, would share the buffers and
- *   are not allowed.
+ *   packets' buffers are in the part of the workspace that is zero before a launch and after it. A launch that is
+ *   aborted loses the process's context, and the buffers with it. Launches with workspaces of their own may run at
+ *   once, in two streams, as long as the GPU starts all blocks of one launch before those of the other.
  *
  * Source: split-K matrix products, applied to both products of attention: D is the inner dimension of the
  *   first and an outer one of the second. All sums have a fixed order: the same bits in each run.
@@ -100,8 +100,8 @@
  *   = 162128 bytes; chunks of 64 are 62800, so that two blocks fit an SM; registers: 32 results, 64 operands,
  *   addresses: 118 to 125; 256 threads.
  *   Exchange, fp32, 64 x 256: four slabs of (64 + 64) x 68, V 64 x 260, weights 64 x 68 and 64 factors, all * 4 =
- *   223488 bytes; 8 MiB of packets in global memory. With 3xTF32 197 registers: 128 for V of 64 keys and 32 columns,
- *   split in two each, 32 weights, 32 results. */
+ *   223488 bytes; up to 8 MiB of packets in the workspace. With 3xTF32 197 registers: 128 for V of 64 keys and 32
+ * columns, split in two each, 32 weights, 32 results. */
 #include "kernels/tiles/d_tile.cuh"
 #include "kernels/tiles/exchange_tile.cuh"
 #include "kernels/tiles/tf32_tile.cuh"
@@ -131,6 +131,9 @@ constexpr DSplitTile kDSplitExchangeTiles[2][7] = {
 
 struct DSplitParams {
   Params attention;
+  /* Of path=3, in packets of 16 bytes: parts of scores by their sender, weights by their receiver. Whoever reads a
+   * packet empties its place. */
+  void *score_packets, *weight_packets;
   float *partial;         /* [chunks][B][Hq][padded_rows][padded_keys]; "sum" leaves the total in the first part */
   uint64_t part_elements; /* of one chunk */
   uint32_t chunks, chunk_columns;    /* chunks: of a cluster, its blocks */
@@ -581,11 +584,6 @@ __global__ void __launch_bounds__(d_tile::kThreads, 1)
 
 /* ---- one pass: the chunks of a q tile exchange packets -------------------------------------------------------- */
 
-/* Parts of scores by their sender, weights by their receiver. Empty before each launch and after it: whoever reads a
- * packet empties its place in the buffer. */
-__device__ float4 d_split_score_packets[kDSplitExchangeBlocks * exchange_tile::packets(exchange_tile::kMaxRows)];
-__device__ float4 d_split_weight_packets[kDSplitExchangeBlocks * exchange_tile::packets(exchange_tile::kMaxRows)];
-
 template <typename T, uint32_t Rows, bool Tf32x3>
 struct DSplitExchangeScores {
   using type = typename d_tile::ScoresOf<T, Rows>::type;
@@ -621,8 +619,9 @@ __global__ void __launch_bounds__(d_tile::kThreads, 1)
       rows_in_tile(p.D, column0, Columns),     p.D};
   exchange_tile::load_all<T, Rows, Columns>(t, slabs, v_tiles);
   const uint32_t block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
-  float4 *score_packets = d_split_score_packets + (size_t)(block - chunk) * exchange_tile::packets(Rows);
-  float4 *weight_packets = d_split_weight_packets + (size_t)(block - chunk) * exchange_tile::packets(Rows);
+  const size_t first_packet = (size_t)(block - chunk) * exchange_tile::packets(Rows);
+  float4 *score_packets = static_cast<float4 *>(a.score_packets) + first_packet;
+  float4 *weight_packets = static_cast<float4 *>(a.weight_packets) + first_packet;
   exchange_tile::part_of_scores<Scores, T, Rows, Columns>(slabs, scratch, t.columns, t.keys);
   exchange_tile::send_scores<Rows, Scores::kGroups>(score_packets + (size_t)chunk * exchange_tile::packets(Rows),
                                                     scratch);
@@ -931,7 +930,10 @@ static void d_split_bind_cluster(const attn_problem &shape, const attn_plan &pla
   while (d_tile::kClusterRows >> (params->own_rows_log2 + 1) >= params->chunks) ++params->own_rows_log2;
 }
 
-static void d_split_bind_exchange(const attn_problem &shape, const attn_plan &plan, DSplitParams *params) {
+static void d_split_bind_exchange(const attn_problem &shape, const attn_plan &plan, const attn_buffers &buffers,
+                                  DSplitParams *params) {
+  params->score_packets = buffers.workspace;
+  params->weight_packets = static_cast<unsigned char *>(buffers.workspace) + plan.zeroed_bytes / 2;
   params->chunks = d_split_chunks(shape, plan);
   params->chunk_inverse = params->chunks == 1 ? 0 : UINT32_MAX / params->chunks + 1;
   while (params->chunks << params->own_rows_log2 < plan.tile_q) ++params->own_rows_log2;
@@ -945,7 +947,7 @@ static struct status d_split_bind(const attn_problem *shape, const attn_plan *pl
     if (plan->pass[0].cluster[0] > 1)
       d_split_bind_cluster(*shape, *plan, &params);
     else
-      d_split_bind_exchange(*shape, *plan, &params);
+      d_split_bind_exchange(*shape, *plan, *buffers, &params);
     put_args(args[0], params);
     return status_ok();
   }
@@ -993,6 +995,9 @@ static void d_split_plan_exchange(const attn_problem &shape, const attn_tuning &
   d_split_plan_pass(plan, shape, "main", d_split_exchange_for(shape, tile, tuning.value[D_SPLIT_TF32X3]),
                     ceil_div(shape.Sq, tile.rows) * ceil_div(shape.D, tile.columns), ATTN_COVERS_Q | ATTN_COVERS_D,
                     d_tile::kThreads, d_split_exchange_smem(shape, tile));
+  constexpr uint32_t kPacketBytes = 16;
+  plan->zeroed_bytes = (uint32_t)d_split_blocks(shape, tile) * 2 * exchange_tile::packets(tile.rows) * kPacketBytes;
+  plan->workspace_bytes = plan->zeroed_bytes;
 }
 
 static void d_split_plan(const attn_problem *shape, const attn_tuning *tuning, const device_info *device,

@@ -11,11 +11,11 @@
  *   path=1 (kernels/tiles/decode_tile.cuh): K and V go from global memory into the registers that mma.sync reads,
  *   without shared memory, barriers or copies; the products are transposed, so that the few rows are the narrow
  *   side. A warp takes 16 or 32 keys at a time and works alone until its end; splits store partial results in a
- *   workspace, where the last block to arrive adds them up, in groups of at most 64. Counters are a zeroed variable
- *   of the module, not workspace, whose content is undefined; the last arrival wraps them around.
- *   Sums have a fixed order on both paths: the same bits in each run. A launch that is aborted loses the process's
- *   context, and counters and packets with it. Two launches at once, in two streams, would share them and are not
- *   allowed.
+ *   workspace, where the last block to arrive adds them up, in groups of at most 64; the last arrival wraps a counter
+ * to 0. Sums have a fixed order on both paths: the same bits in each run. Counters and packets are in the part of the
+ *   workspace that is zero before a launch and after it. A launch that is aborted loses the process's context, and
+ *   them with it. Launches with workspaces of their own may run at once, in two streams: path=2 then relies on the
+ *   GPU to start all blocks of one launch before those of the other, since blocks that wait keep their SMs.
  *
  * Source: FlashDecoding for the splits; the transposed product is what others call swap-AB; packets whose
  *   data is its own flag are NCCL's LL protocol.
@@ -98,6 +98,7 @@ struct DecodeStats {
 
 struct DecodeParams {
   Params attention;
+  uint32_t *counters;             /* [head][row block][groups + 1] */
   float *partial;                 /* [head][row block][slot][block_rows][D] */
   DecodeStats *stats;             /* [head][row block][slot][block_rows] */
   uint32_t rows, block_rows;      /* query rows of a KV head; the most of them in a block */
@@ -113,15 +114,13 @@ struct RingParams {
   Params attention;
   uint32_t rows;            /* query rows of a KV head */
   uint32_t tiles, slots;    /* of keys; of the ring */
+  void *packets;            /* [head][row block][split][unit][32][kRingPackets], 16 bytes each */
   uint32_t splits, readers; /* blocks of a head; those of them that add up what all of them have, the last ones */
 };
 
 #ifdef __CUDACC__
 
 /* ---- path=1: K and V into registers ---------------------------------------------------------------------------- */
-
-/* Zero before each launch and after it: the last to arrive wraps it around. */
-__device__ uint32_t decode_counters[kDecodeCounters];
 
 /* Which rows of which head: the number of the block's counters and, times the slots of each, partial results. */
 __device__ __forceinline__ uint32_t decode_part() { return blockIdx.z * gridDim.x + blockIdx.x; }
@@ -196,7 +195,7 @@ template <typename T, uint32_t D>
 __device__ __forceinline__ void decode_merge(const DecodeParams &a, uint32_t rows, T *o) {
   const uint32_t group = blockIdx.y / a.group, first = group * a.group, members = min(a.group, a.splits - first);
   const size_t slots = decode_slot(a);
-  uint32_t *const counters = decode_counters + decode_part() * (a.groups + 1);
+  uint32_t *const counters = a.counters + decode_part() * (a.groups + 1);
   const auto store = [&](uint32_t row, uint32_t column, const decode_tile::Sum &x) { x.store(o + row * D + column); };
   const auto store_partial = [&](uint32_t row, uint32_t column, const decode_tile::Sum &x) {
     decode_store_partial<D>(a, slots + a.splits + group, row, column, x);
@@ -261,9 +260,6 @@ __global__ void __launch_bounds__(decode_threads_per_sm(D, Tiles))
 }
 
 /* ---- path=2: K and V through a ring in shared memory ----------------------------------------------------------- */
-
-/* Empty before each launch and after it: whoever reads a packet empties its place. */
-__device__ float4 ring_packets[kRingRecords * 32 * kRingPackets];
 
 #ifdef ATTN_SM90A
 
@@ -340,8 +336,8 @@ struct Ring {
   }
 };
 
-/* What the splits of a head send to each other. A unit is a slice of 8 rows; its items are the lanes that have rows
- * of it, two each; an item has 2 columns of 2 rows. */
+/* What the splits of a head send to each other. Whoever reads a packet empties its place. A unit is a slice of 8
+ * rows; its items are the lanes that have rows of it, two each; an item has 2 columns of 2 rows. */
 template <uint32_t D, uint32_t Tiles>
 constexpr uint32_t kRingUnits = D / ring_tile::kSlice *Tiles;
 constexpr uint32_t kRingJob = 8, kRingShares = kWarp / kRingJob; /* items of a reading warp; lanes for each */
@@ -349,7 +345,8 @@ constexpr uint32_t kRingJob = 8, kRingShares = kWarp / kRingJob; /* items of a r
 template <uint32_t D, uint32_t Tiles>
 __device__ __forceinline__ float4 *ring_record(const RingParams &a, uint32_t split, uint32_t unit) {
   const uint32_t part = blockIdx.z * gridDim.x + blockIdx.x;
-  return ring_packets + (size_t)((part * a.splits + split) * kRingUnits<D, Tiles> + unit) * 32 * kRingPackets;
+  return static_cast<float4 *>(a.packets) +
+         (size_t)((part * a.splits + split) * kRingUnits<D, Tiles> + unit) * 32 * kRingPackets;
 }
 
 /* Lanes of a quad that have rows, two each, as a logarithm; `rows` is at least 1. */
@@ -565,6 +562,8 @@ static uint32_t decode_slots(uint32_t splits) {
   return splits + (groups > 1 ? groups : 0);
 }
 
+static uint64_t decode_counters(const DecodeCut &cut) { return cut.parts * (decode_groups(cut.splits) + 1); }
+
 /* The rule that the top of this file explains, unless the tunables ask for something else. Splits that fill their
  * group's counters too often are not made. */
 static void decode_cut_registers(const attn_problem &shape, const attn_tuning &tuning, const device_info &device,
@@ -580,7 +579,7 @@ static void decode_cut_registers(const attn_problem &shape, const attn_tuning &t
   cut->splits = fill == 0 ? 1 : decode_least(ceil_div(cut->tiles, cut->warps), halved ? fill * 2 : fill);
   if (tuning.value[DECODE_WARPS] != 0) cut->warps = (uint32_t)tuning.value[DECODE_WARPS];
   if (tuning.value[DECODE_SPLITS] != 0) cut->splits = decode_least((uint32_t)tuning.value[DECODE_SPLITS], cut->tiles);
-  if (parts * (decode_groups(cut->splits) + 1) > kDecodeCounters) cut->splits = 1;
+  if (decode_counters(*cut) > kDecodeCounters) cut->splits = 1;
 }
 
 /* ---- path=2 */
@@ -608,6 +607,10 @@ static uint32_t ring_slots(const attn_problem &shape, const DecodeCut &cut, cons
   return slots < most ? slots : most;
 }
 
+static uint64_t ring_records(const attn_problem &shape, const DecodeCut &cut) {
+  return cut.parts * cut.splits * cut.row_tiles * (shape.D / ring_tile::kSlice);
+}
+
 /* Splits wait for each other, so that there has to be room for all of a head beside those that wait. */
 static void decode_cut_ring(const attn_problem &shape, const attn_tuning &tuning, const device_info &device,
                             DecodeCut *cut) {
@@ -616,8 +619,7 @@ static void decode_cut_ring(const attn_problem &shape, const attn_tuning &tuning
   cut->tiles = ceil_div(shape.Skv, cut->keys);
   cut->splits = decode_least(cut->tiles, fill > 1 ? fill : 1);
   if (tuning.value[DECODE_SPLITS] != 0) cut->splits = decode_least((uint32_t)tuning.value[DECODE_SPLITS], cut->tiles);
-  const uint64_t records = cut->parts * cut->splits * cut->row_tiles * (shape.D / ring_tile::kSlice);
-  if (cut->parts >= device.sms || records > kRingRecords) cut->splits = 1;
+  if (cut->parts >= device.sms || ring_records(shape, *cut) > kRingRecords) cut->splits = 1;
   cut->slots = ring_slots(shape, *cut, device);
 }
 
@@ -652,6 +654,20 @@ static const char *decode_supports(const attn_problem *shape, const attn_tuning 
   return check_device(*device, decode_smem(decode_cut(*shape, *tuning, *device), shape->D));
 }
 
+/* Counters, in whole 256 bytes, before partial results; or packets. */
+static void decode_plan_workspace(const attn_problem &shape, const DecodeCut &cut, attn_plan *plan) {
+  constexpr uint32_t kPacketBytes = 16;
+  if (cut.splits == 1) return;
+  if (cut.ring) {
+    plan->zeroed_bytes = (uint32_t)ring_records(shape, cut) * 32 * kRingPackets * kPacketBytes;
+    plan->workspace_bytes = plan->zeroed_bytes;
+    return;
+  }
+  plan->zeroed_bytes = ceil_div((uint32_t)decode_counters(cut), 64) * 256;
+  plan->workspace_bytes = plan->zeroed_bytes + cut.parts * decode_slots(cut.splits) * cut.rows *
+                                                   (shape.D * sizeof(float) + sizeof(DecodeStats));
+}
+
 static void decode_plan(const attn_problem *shape, const attn_tuning *tuning, const device_info *device,
                         attn_plan *plan) {
   const DecodeCut cut = decode_cut(*shape, *tuning, *device);
@@ -659,9 +675,7 @@ static void decode_plan(const attn_problem *shape, const attn_tuning *tuning, co
   plan->pass_count = 1;
   plan->tile_q = cut.row_tiles * kDecodeRows, plan->tile_kv = cut.keys;
   plan->splits = cut.splits, plan->stages = cut.ring ? cut.slots : 2;
-  if (cut.splits > 1 && !cut.ring)
-    plan->workspace_bytes =
-        cut.parts * decode_slots(cut.splits) * cut.rows * (shape->D * sizeof(float) + sizeof(DecodeStats));
+  decode_plan_workspace(*shape, cut, plan);
   attn_pass &pass = plan->pass[0];
   pass.name = "main";
   pass.kernel = decode_kernel_for(*shape, cut.row_tiles, cut.ring);
@@ -692,7 +706,8 @@ static struct status decode_bind_registers(const attn_problem *shape, const attn
   a.block_width_log2 = decode_width_log2(items, warps, pass.block[0]);
   a.merge_width_log2 = decode_width_log2(items, a.group, pass.block[0]);
   const uint64_t slots = (uint64_t)pass.grid[0] * pass.grid[2] * decode_slots(a.splits);
-  a.partial = static_cast<float *>(buffers->workspace);
+  a.counters = static_cast<uint32_t *>(buffers->workspace);
+  a.partial = reinterpret_cast<float *>(static_cast<unsigned char *>(buffers->workspace) + plan->zeroed_bytes);
   a.stats = reinterpret_cast<DecodeStats *>(a.partial + slots * a.block_rows * shape->D);
   put_args(*args, a);
   return status_ok();
@@ -717,7 +732,7 @@ static struct status decode_bind_ring(const attn_problem *shape, const attn_plan
   a.attention = params_of(*shape, *buffers);
   a.rows = decode_rows(*shape);
   a.tiles = ceil_div(shape->Skv, plan->tile_kv);
-  a.splits = plan->splits, a.slots = plan->stages;
+  a.splits = plan->splits, a.slots = plan->stages, a.packets = buffers->workspace;
   const uint32_t units = plan->tile_q / kDecodeRows * (shape->D / ring_tile::kSlice);
   TRY(ring_readers(plan, units * (a.rows <= 2 ? 1 : a.rows <= 4 ? 2 : 4), &a.readers));
   const void *const tensor[2] = {buffers->k, buffers->v};

@@ -13,8 +13,8 @@
  * page of one token costs as many instructions as a page of 256. Copies do not stop at the end of an item: while a
  * block adds one up, the keys of the next one are on their way. A block has at most two partial results, of the item
  * that it begins with and of that which it ends with. The last block of an item to arrive adds them up in the order
- * of the blocks: the same bits in each run. Counters are a zeroed variable of the module, as those of decode; two
- * launches at once, in two streams, are not allowed.
+ * of the blocks: the same bits in each run. The counters that tell it are in the workspace, zero before a launch and
+ * after it, so that launches with workspaces of their own may run at once.
  *
  * Source: FlashDecoding for the splits, stream-K for the line of work; the rest is written from the PTX manual.
  *
@@ -191,8 +191,6 @@ static const char *decode_general_supports(const attn_problem *p, const attn_tun
   const DecodeGeneralCut cut = decode_general_cut(*p, *tuning, *device);
   if (cut.stages == 0)
     return "the shared memory of a block is too small for two stages, or those asked for, of these warps";
-  if ((uint64_t)device->sms * (uint32_t)tuning->value[GENERAL_BLOCKS] > decode_general::kBlocksMax)
-    return "SMs times blocks must be at most 4096, the counters of the module";
   if ((uint64_t)p->Hq / p->Hkv * p->Sq > INT32_MAX) return "Sq * Hq / Hkv must be below 2^31";
   if (cut.heads * ((uint64_t)tuning->value[GENERAL_COST] + cut.tiles) > INT32_MAX)
     return "B * Hkv * Skv must be below 2^31 tiles of keys";
@@ -216,7 +214,8 @@ static void decode_general_plan(const attn_problem *p, const attn_tuning *tuning
   plan->splits = (uint32_t)((cut.blocks - 1) / cut.heads + 1), plan->stages = cut.stages;
   if (decode_general_shares(*p, cut)) {
     if (plan->splits == 1) plan->splits = 2;
-    plan->workspace_bytes = cut.blocks * decode_general::partial_bytes(p->D, cut.rows);
+    plan->zeroed_bytes = decode_general::counter_bytes(cut.blocks);
+    plan->workspace_bytes = plan->zeroed_bytes + cut.blocks * decode_general::partial_bytes(p->D, cut.rows);
   }
   attn_pass &pass = plan->pass[0];
   pass.name = "main";
@@ -244,7 +243,8 @@ static struct status decode_general_bind(const attn_problem *p, const attn_plan 
   a.rows = decode_general_least(rows, plan->tile_q),
   a.warp_rows = decode_general_least(rows, decode_general::kWarpRows);
   a.stages = plan->stages, a.cost = (uint32_t)plan->tuning.value[GENERAL_COST];
-  a.partial = static_cast<float *>(buffers->workspace);
+  a.arrivals = static_cast<uint32_t *>(buffers->workspace);
+  a.partial = reinterpret_cast<float *>(static_cast<unsigned char *>(buffers->workspace) + plan->zeroed_bytes);
   a.stats = a.partial + (size_t)plan->pass[0].grid[0] * decode_general::kPartials * a.rows * p->D;
   put_args(args[0], a);
   return status_ok();

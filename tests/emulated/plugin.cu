@@ -58,7 +58,8 @@ attn_plan inner_plan(const attn_variant &variant, const attn_problem &problem, c
 
 template <const attn_variant &kVariant>
 void plan(const attn_problem *problem, const attn_tuning *tuning, const device_info *, attn_plan *out) {
-  out->workspace_bytes = inner_plan(kVariant, *problem, *tuning).workspace_bytes;
+  const attn_plan inner = inner_plan(kVariant, *problem, *tuning);
+  out->workspace_bytes = inner.workspace_bytes, out->zeroed_bytes = inner.zeroed_bytes;
 }
 
 template <const attn_variant &kVariant>

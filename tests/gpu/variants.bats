@@ -242,3 +242,14 @@ PY
     if r["status"] == "ok" and not 0.9 < r.get("data_dependence_ratio", 0) < 1.15]'
   expect_json "$TMP/r.json" 'all(r["check"]["evidence"]["changed_us"] is not None for r in d["results"] if r["status"] == "ok")'
 }
+
+@test "two launches at once, in two streams, are right where blocks of a launch wait for or count each other" {
+  local build
+  build=$(dirname "$ATTNBENCH")
+  need_tool nvcc
+  [ -d "$build/kernels/variants" ] || skip "no objects beside $ATTNBENCH"
+  gcc -std=c11 -D_GNU_SOURCE -pthread -I. -c tests/gpu/streams.c -o "$TMP/streams.o"
+  nvcc -o "$TMP/streams" "$TMP/streams.o" $(find "$build/kernels" -name '*.o' ! -path '*/example/*') "$build/gen/kernel_resources.o" -ldl -lpthread -lm
+  must 0 capture timeout 300 "$TMP/streams" cuda:0
+  [ "$(grep -c '^right' "$OUT")" -ge 6 ] || fail "$(cat "$OUT")"
+}

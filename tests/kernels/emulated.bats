@@ -227,6 +227,7 @@ mla_mutant() { mutant_of mla bf16 "$@" batch=q2s200_q1s40,H=48/1,D=576,Dv=512,v_
   decode_mutant end_bound 's/at >= seen\[c \/ 2\].end/at > seen[c \/ 2].end/'
   decode_mutant page_of_first 's/within = key - page [*] a.page/within = key % 16/'
   decode_mutant partial_of_other 's/partial_row\(first \+ which, which == 0, row\)/partial_row(first + which, false, row)/'
+  decode_mutant counter_left 's/(a.arrivals [+] first, count) - 1/\1/'
   decode_mutant tile_twice 's/to = tiles_before\(stretch.end\);/to = min(tiles_before(stretch.end) + 1, work.tiles);/'
 }
 

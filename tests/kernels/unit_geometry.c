@@ -202,7 +202,8 @@ static void check_complete(const struct point *p) {
   CHECK(p, plan.splits >= 1 && plan.splits <= ceil_div(p->shape.Skv, plan.tile_kv));
   CHECK(p, plan.stages >= 1);
   CHECK(p, memcmp(&plan.tuning, &p->tuning, sizeof plan.tuning) == 0);
-  CHECK(p, plan.pass_count > 1 || plan.splits > 1 || plan.workspace_bytes == 0);
+  CHECK(p, plan.pass_count > 1 || plan.splits > 1 || plan.workspace_bytes == plan.zeroed_bytes);
+  CHECK(p, plan.zeroed_bytes % 256 == 0 && plan.zeroed_bytes <= plan.workspace_bytes);
   bool computes = false;
   for (uint32_t i = 0; i < plan.pass_count; i++) {
     check_cover(p, &plan, &plan.pass[i]);
@@ -573,7 +574,8 @@ TEST(decode_fills_the_sms_with_splits_of_its_heads) {
     assert_int_equal(plan.pass[0].row_threads, 32 * rows[i].warps);
     assert_int_equal(plan.pass[0].producer_threads, rows[i].slots == 0 ? 0 : 32);
     if (rows[i].slots != 0) assert_int_equal(plan.stages, rows[i].slots);
-    assert_int_equal(plan.workspace_bytes == 0, rows[i].splits == 1 || rows[i].slots != 0);
+    assert_int_equal(plan.workspace_bytes == 0, rows[i].splits == 1);
+    assert_int_equal(plan.workspace_bytes == plan.zeroed_bytes, rows[i].splits == 1 || rows[i].slots != 0);
   }
 }
 
@@ -604,7 +606,8 @@ TEST(decode_workspace_is_a_slot_per_split_and_group) {
     p.tuning.value[DECODE_SPLITS] = (int32_t)slots_of[i][0], p.tuning.value[DECODE_PATH] = 1;
     assert_null(refusal(&p));
     assert_int_equal(plan_of(&p).splits, slots_of[i][0]);
-    assert_int_equal(plan_of(&p).workspace_bytes, 2 * slots_of[i][1] * 12 * (128 * 4 + 8));
+    assert_int_equal(plan_of(&p).zeroed_bytes, 256); /* up to 52 counters */
+    assert_int_equal(plan_of(&p).workspace_bytes, 256 + 2 * slots_of[i][1] * 12 * (128 * 4 + 8));
   }
 }
 
@@ -1147,7 +1150,9 @@ TEST(d_split_exchanges_between_no_more_blocks_than_there_are_sms) {
       assert_int_equal(plan.tile_q, tile_rows);
       assert_grid(&plan.pass[0], ceil_div(rows[i].S, tile_rows) * chunks, rows[i].H, 1);
       assert_int_equal(plan.pass[0].cluster[0], 1);
-      assert_int_equal(plan.workspace_bytes, 0);
+      /* Scores and weights of 64 keys in fp32, of each block. */
+      assert_int_equal(plan.zeroed_bytes, plan.pass[0].grid[0] * rows[i].H * 2 * tile_rows * 64 * 4);
+      assert_int_equal(plan.workspace_bytes, plan.zeroed_bytes);
     }
 }
 
