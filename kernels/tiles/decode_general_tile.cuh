@@ -81,8 +81,8 @@ constexpr ATTN_HD uint32_t sums_bytes(uint32_t D, uint32_t warps, uint32_t warp_
   return warps * warp_rows * (sum_pitch_bytes(D) + 16);
 }
 constexpr uint32_t kStaticBytes = 128; /* of static variables beside it */
-constexpr uint32_t kInFlightBytes =
-    48 * 1024; /* what memory answers to in a block's turn: latency times rate, a third more */
+/* On an SM: the latency of memory times its rate is 36 KB, and a third more is for what does not come in time. */
+constexpr uint32_t kInFlightBytes = 48 * 1024;
 constexpr ATTN_HD uint32_t smem_bytes(const Shape &s, uint32_t warps, uint32_t warp_rows, uint32_t stages) {
   return q_bytes(s) + warps / s.row_warps * stages * stage_bytes(s) + sums_bytes(s.D, warps, warp_rows);
 }
