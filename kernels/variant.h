@@ -143,9 +143,8 @@ struct attn_plan {
 /* Device pointers for CUDA variants, host pointers for CPU variants. Owned by the runner. NULL: the problem has no
  * such tensor. */
 struct attn_buffers {
-  void
-      *workspace; /* plan.workspace_bytes, 256-byte aligned; behind plan.zeroed_bytes it holds garbage at every launch
-                   */
+  /* plan.workspace_bytes, 256-byte aligned. Behind the first plan.zeroed_bytes it holds garbage at every launch. */
+  void *workspace;
   union {
     void *tensor[ATTN_ROLE_COUNT]; /* by enum attn_role */
     struct {                       /* the same by name: q, k, v, o, lse */

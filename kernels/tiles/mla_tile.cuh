@@ -43,8 +43,7 @@ constexpr uint32_t kD = 576, kDv = 512, kRows = 64, kKeys = 64, kBuffers = 2, kG
 constexpr uint32_t kSlabs = kD / 64, kHalfSlabs = kDv / 64 / 2, kSlabBytes = kKeys * 128,
                    kTileBytes = kSlabs * kSlabBytes;
 constexpr uint32_t kConsumers = kGroups * 128, kThreads = kConsumers + 128, kWarps = kThreads / 32;
-constexpr uint32_t kBlocksMax = 4096; /* counters of the module */
-constexpr uint32_t kPartials = 2;     /* of a block */
+constexpr uint32_t kPartials = 2; /* of a block */
 
 /* The parts of a tile that are given back on their own: two halves of V, and the columns that are in K alone. */
 constexpr uint32_t kParts = 3, kKeysAlone = 2;
@@ -65,6 +64,9 @@ constexpr uint64_t partial_bytes(uint32_t row_warps) {
   return kPartials * (row_warps * kWarpPartialBytes + kStatsBytes);
 }
 
+/* Workspace: a counter for each block, in whole 256 bytes | the partial results. */
+constexpr uint32_t counter_bytes(uint32_t blocks) { return ceil_div(blocks, 64) * 256; }
+
 }  // namespace attn::mla
 
 #ifdef __CUDACC__
@@ -84,8 +86,9 @@ struct MlaParams {
   bool is_whole;   /* clusters take whole items */
   bool reads_once; /* one cluster has all rows of a sequence */
   uint32_t row_warps;
-  float4 *partial; /* [block][kPartials][warpgroup][row_warps][32][lane]: a thread's sums, as it holds them */
-  float2 *stats;   /* [block][kPartials][row]: the reference and the sum of the weights */
+  uint32_t *arrivals; /* [block]; zero before and after each launch */
+  float4 *partial;    /* [block][kPartials][warpgroup][row_warps][32][lane]: a thread's sums, as it holds them */
+  float2 *stats;      /* [block][kPartials][row]: the reference and the sum of the weights */
 };
 
 namespace mla {
@@ -95,10 +98,6 @@ struct Config {
   using T = Element;
   static constexpr uint32_t kCluster = kBlocks;
 };
-
-/* Zero before and after each launch: the last arrival wraps the counter. The blocks of a shared item count in the
- * counter of the first of them with its rows; a block is the first of at most one shared item. */
-__device__ uint32_t arrivals[kBlocksMax];
 
 #ifdef ATTN_SM90A
 
@@ -764,13 +763,14 @@ struct Multiplier {
     }
   }
 
-  /* Publishes the block's partial result and counts it. True in all threads of the item's last block with these rows,
-   * for which the results of the others are published. */
+  /* Publishes the block's partial result and counts it, in the counter of the item's first block with these rows; a
+   * block is the first of at most one shared item. The last arrival wraps the counter to zero. True in all threads of
+   * that block, for which the results of the others are published. */
   __device__ __forceinline__ bool arrive_last(uint32_t first, uint32_t count) const {
     hopper::named_sync(kItemEnds, kConsumers); /* orders all threads' stores before thread 0's release */
     if (threadIdx.x == 0)
       put_word(at.arrived(),
-               ptx::count_arrival(arrivals + first * kCluster + rank_in_cluster<kCluster>(), count - 1));
+               ptx::count_arrival(a.arrivals + first * kCluster + rank_in_cluster<kCluster>(), count - 1));
     hopper::named_sync(kItemEnds,
                        kConsumers); /* orders `arrived`, and the acquire, before the other threads' reads */
     return ptx::load_shared(at.arrived()).x == count - 1;

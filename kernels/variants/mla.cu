@@ -143,7 +143,6 @@ static const char *mla_supports(const attn_problem *p, const attn_tuning *tuning
   if (refusal != nullptr) return refusal;
   if (tuning->value[MLA_SHARES] == MLA_WHOLE && attn_is_ragged(p))
     return "shares must be 0 or 2 where the lengths of sequences differ";
-  if (device->sms > mla::kBlocksMax) return "the device must have at most 4096 SMs, the counters of the module";
   if ((uint64_t)p->Sq * p->Hq > INT32_MAX / 2) return "Sq * Hq must be below 2^30";
   if (mla_cut(*p, *tuning, *device).units > INT32_MAX) return "B * Skv must be below 2^31 tiles of keys";
   return check_device(*device, mla::kSmemBytes);
@@ -157,7 +156,8 @@ static void mla_plan(const attn_problem *p, const attn_tuning *tuning, const dev
   const uint32_t blocks = cut.clusters * cut.cluster;
   if (!cut.is_whole && cut.clusters > 1) {
     if (plan->splits == 1) plan->splits = 2;
-    plan->workspace_bytes = blocks * mla::partial_bytes(cut.row_warps);
+    plan->zeroed_bytes = mla::counter_bytes(blocks);
+    plan->workspace_bytes = plan->zeroed_bytes + blocks * mla::partial_bytes(cut.row_warps);
   }
   attn_pass &pass = plan->pass[0];
   pass.name = "main";
@@ -184,7 +184,8 @@ static struct status mla_bind(const attn_problem *p, const attn_plan *plan, cons
   const uint64_t rows = (uint64_t)p->Sq * p->Hq;
   a.reads_once = rows <= mla::kRows * cluster;
   a.row_warps = rows < mla::kRows ? ceil_div((uint32_t)rows, 16) : 4;
-  a.stats = static_cast<float2 *>(buffers->workspace);
+  a.arrivals = static_cast<uint32_t *>(buffers->workspace);
+  a.stats = reinterpret_cast<float2 *>(static_cast<unsigned char *>(buffers->workspace) + plan->zeroed_bytes);
   a.partial = reinterpret_cast<float4 *>(a.stats + (size_t)blocks * mla::kPartials * mla::kRows);
   TRY(tensor_map_make(&a.k, buffers->k, p->dtype, a.at.k.batch, a.at.k.tokens, mla::kD, a.box_rows,
                       CU_TENSOR_MAP_L2_PROMOTION_L2_128B));

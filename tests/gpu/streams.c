@@ -10,6 +10,12 @@
 
 enum { THREADS = 2, ROUNDS = 20, SAMPLES = 10 };
 
+#define LATENT(B_, Hq_, Sq_, Skv_, causal_)                                                                \
+  {                                                                                                        \
+    .B = (B_), .Hq = (Hq_), .Hkv = 1, .Sq = (Sq_), .Skv = (Skv_), .D = 576, .Dv = 512, .dtype = ATTN_BF16, \
+    .left = -1, .right = (causal_) ? 0 : -1, .v_in_k = true                                                \
+  }
+
 static const struct {
   const char *variant, *tunable; /* the tunable that chooses the path; NULL: there is one path */
   int32_t value;
@@ -19,6 +25,8 @@ static const struct {
     {"decode", "path", 2, ATTN_DENSE(1, 32, 8, 1, 4096, 128, ATTN_BF16, false)},
     {"decode_general", NULL, 0, ATTN_DENSE(3, 32, 8, 1, 3000, 128, ATTN_BF16, false)},
     {"decode_general", NULL, 0, ATTN_DENSE(1, 8, 2, 4, 1000, 64, ATTN_F16, true)},
+    {"mla", "shares", 2, LATENT(2, 16, 1, 3000, false)},
+    {"mla", "shares", 2, LATENT(1, 128, 2, 2000, true)},
     {"d_split", "path", 3, ATTN_DENSE(1, 4, 4, 64, 64, 2048, ATTN_F32, false)},
 };
 
