@@ -169,7 +169,7 @@ mutant_of() {
   sed -E "$2" "$tile" >"$folder/$tile"
   ! cmp -s "$tile" "$folder/$tile" || fail "$1 changes nothing"
   sed -E '/^    [{]+\.D = (128|192|256)/d; /^    .*kMeasured[}],$/d; s/[{](128|256), [0-9]+, [0-9]+, [12][}],? *//g'"; ${LEFT_OUT:-}" "$variant" >"$folder/$variant"
-  g++ -std=c++20 -O1 -w -fPIC -D_GNU_SOURCE "-I$folder" -Itests/emulated -I. "-I$(dirname "$(make -s print-NVCC)")/../include" \
+  g++ -std=c++20 -Og -w -fPIC -D_GNU_SOURCE "-I$folder" -Itests/emulated -I. "-I$(dirname "$(make -s print-NVCC)")/../include" \
     -include tests/emulated/cuda.cuh -x c++ -c "$folder/$variant" -o "$folder/kernel.o"
   cp "$build"/kernels/variants/*.o "$build"/tests/emulated/*.o "$folder"
   mv "$folder/kernel.o" "$folder/$of.cu.o"
