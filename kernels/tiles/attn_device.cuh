@@ -178,6 +178,20 @@ __device__ __forceinline__ size_t row_offset(uint32_t b, uint32_t heads, uint32_
 
 __device__ __forceinline__ uint32_t kv_head(const Params &p, uint32_t q_head) { return q_head / (p.Hq / p.Hkv); }
 
+/* The sum of x over this thread of the block and those before it; `sums`, in shared memory, gets the sum of each
+ * warp. All threads of whole warps call it. */
+__device__ __forceinline__ uint32_t sum_until(uint32_t x, uint32_t *sums) {
+  const uint32_t lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  for (uint32_t step = 1; step < kWarp; step *= 2) {
+    const uint32_t before = __shfl_up_sync(kFullWarp, x, step);
+    x += lane >= step ? before : 0;
+  }
+  if (lane == kWarp - 1) sums[warp] = x;
+  __syncthreads(); /* orders the warps' sums before the reads */
+  for (uint32_t w = 0; w < warp; ++w) x += sums[w];
+  return x;
+}
+
 }  // namespace attn
 
 #endif

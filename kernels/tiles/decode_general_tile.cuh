@@ -39,6 +39,7 @@
 
 #include "kernels/tiles/attn_params.cuh"
 #include "kernels/tiles/item_order.cuh"
+#include "kernels/tiles/work_line.cuh"
 
 #ifdef __CUDACC__
 #include "kernels/tiles/attn_device.cuh"
@@ -90,9 +91,6 @@ constexpr ATTN_HD uint32_t smem_bytes(const Shape &s, uint32_t warps, uint32_t w
 /* Of the partial results of a block: its first item's and its last one's. */
 constexpr uint32_t kPartials = 2;
 constexpr uint64_t partial_bytes(uint32_t D, uint32_t rows) { return (uint64_t)kPartials * rows * (D + 2) * 4; }
-
-/* Workspace: a counter for each block, in whole 256 bytes | the partial results. */
-constexpr uint32_t counter_bytes(uint32_t blocks) { return ceil_div(blocks, 64) * 256; }
 
 }  // namespace attn::decode_general
 
@@ -173,70 +171,13 @@ __device__ __forceinline__ uint32_t weight_of(const DecodeGeneralParams &a, cons
   return work.row_blocks * a.attention.Hkv * (a.cost + work.tiles);
 }
 
-/* A block's range of units, and the sequence of its first unit. With fewer units than blocks, only the last blocks
- * are empty: an empty block within a shared item would be counted but never arrive. */
-struct Stretch {
-  uint32_t total; /* units of all blocks */
-  uint32_t first, end;
-  uint32_t b, base; /* the sequence, and the first of its units */
-
-  __device__ __forceinline__ uint32_t blocks() const { return min(gridDim.x, total); }
-  /* Where the stretch of a block begins. */
-  __device__ __forceinline__ uint32_t begin_of(uint32_t block) const {
-    return block < blocks() ? total / blocks() * block + total % blocks() * block / blocks() : total;
-  }
-  /* The block that has a unit. */
-  __device__ __forceinline__ uint32_t block_of(uint32_t unit) const {
-    return (uint32_t)(((uint64_t)(unit + 1) * blocks() - 1) / total);
-  }
-  __device__ __forceinline__ void set(uint32_t all) {
-    total = all;
-    first = begin_of(blockIdx.x), end = begin_of(blockIdx.x + 1);
-  }
-};
-
-/* Each thread sums the units of an equal number of consecutive sequences. The thread whose sequences hold the block's
- * first unit finds the sequence. */
-template <Shape kShape>
-__device__ __forceinline__ Stretch stretch_of_ragged(const DecodeGeneralParams &a) {
-  __shared__ uint32_t sums[kWarpsMax], found[2];
-  const uint32_t lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, B = a.attention.B;
-  const uint32_t share = ceil_div(B, blockDim.x), from = min(threadIdx.x * share, B), to = min(from + share, B);
-  uint32_t mine = 0;
-  for (uint32_t b = from; b < to; ++b) mine += weight_of(a, work_of<kShape>(a, b));
-  uint32_t until = mine;
-  for (uint32_t step = 1; step < kWarp; step *= 2) {
-    const uint32_t before = __shfl_up_sync(kFullWarp, until, step);
-    until += lane >= step ? before : 0;
-  }
-  if (lane == kWarp - 1) sums[warp] = until;
-  if (threadIdx.x == 0) found[0] = B, found[1] = 0;
-  __syncthreads(); /* orders the sums before the reads, and `found` before the store of the one who finds */
-  uint32_t total = 0, base = until - mine;
-  for (uint32_t w = 0; w < blockDim.x / kWarp; ++w) {
-    base += w < warp ? sums[w] : 0;
-    total += sums[w];
-  }
-  Stretch stretch;
-  stretch.set(total);
-  if (stretch.first >= base && stretch.first < base + mine) {
-    uint32_t b = from, weight = weight_of(a, work_of<kShape>(a, b));
-    while (stretch.first - base >= weight) base += weight, weight = weight_of(a, work_of<kShape>(a, ++b));
-    found[0] = b, found[1] = base;
-  }
-  __syncthreads(); /* orders `found` before the reads */
-  stretch.b = found[0], stretch.base = found[1];
-  return stretch;
-}
+using Stretch = WorkLine<1>;
 
 template <Shape kShape>
 __device__ __forceinline__ Stretch stretch_of(const DecodeGeneralParams &a) {
-  if (a.at.cu_seqlens_q != nullptr) return stretch_of_ragged<kShape>(a);
-  const uint32_t weight = weight_of(a, work_of<kShape>(a, 0));
-  Stretch stretch;
-  stretch.set(weight * a.attention.B);
-  stretch.b = stretch.first / weight, stretch.base = stretch.b * weight;
-  return stretch;
+  __shared__ uint32_t words[work_line_words(kWarpsMax)];
+  return work_line_of<1>(a.attention.B, a.at.cu_seqlens_q != nullptr, words,
+                         [&](uint32_t b) { return weight_of(a, work_of<kShape>(a, b)); });
 }
 
 /* A block's way along its items. */
@@ -269,9 +210,9 @@ struct Walk {
   }
   __device__ __forceinline__ bool is_whole() const { return from == 0 && to == work.tiles; }
   /* The blocks that have tiles of the item: the first, and how many; there is one tile at least. */
-  __device__ __forceinline__ uint32_t first_block() const { return stretch.block_of(base + a.cost); }
+  __device__ __forceinline__ uint32_t first_block() const { return stretch.cluster_of(base + a.cost); }
   __device__ __forceinline__ uint32_t blocks() const {
-    return stretch.block_of(base + a.cost + work.tiles - 1) - first_block() + 1;
+    return stretch.cluster_of(base + a.cost + work.tiles - 1) - first_block() + 1;
   }
 
  private:

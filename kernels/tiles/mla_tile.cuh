@@ -29,6 +29,7 @@
 
 #include "kernels/tiles/attn_params.cuh"
 #include "kernels/tiles/item_order.cuh"
+#include "kernels/tiles/work_line.cuh"
 
 #ifdef __CUDACC__
 #include "kernels/tiles/attn_device.cuh"
@@ -51,11 +52,11 @@ constexpr uint32_t kParts = 3, kKeysAlone = 2;
 /* Barriers of a block: a slab has come, a part of a buffer may be filled again, Q has come, Q may be replaced. */
 constexpr uint32_t kBarriers = kBuffers * (kSlabs + kParts) + 2;
 
-/* Shared memory: Q | two tiles | weights | 16 bytes for each row and warpgroup | 16 bytes for each warp, and twice
- * for all | barriers. */
+/* Shared memory: Q | two tiles | weights | 16 bytes for each row and warpgroup | words of the line of work |
+ * 16 bytes for all | barriers. */
 constexpr uint32_t kTilesAt = kRows * kD * 2, kWeightsAt = kTilesAt + kBuffers * kTileBytes;
-constexpr uint32_t kRowsAt = kWeightsAt + kRows * kKeys * 2, kWarpsAt = kRowsAt + kGroups * kRows * 16;
-constexpr uint32_t kFoundAt = kWarpsAt + kWarps * 16, kArrivedAt = kFoundAt + 16, kBarriersAt = kArrivedAt + 16;
+constexpr uint32_t kRowsAt = kWeightsAt + kRows * kKeys * 2, kWordsAt = kRowsAt + kGroups * kRows * 16;
+constexpr uint32_t kArrivedAt = kWordsAt + ceil_div(work_line_words(kWarps), 4) * 16, kBarriersAt = kArrivedAt + 16;
 constexpr uint32_t kSmemBytes = kBarriersAt + 8 * kBarriers;
 
 /* Of the partial results of a block whose warps have 16 rows each. */
@@ -63,9 +64,6 @@ constexpr uint64_t kWarpPartialBytes = 16 * kDv * 4, kStatsBytes = kRows * 8;
 constexpr uint64_t partial_bytes(uint32_t row_warps) {
   return kPartials * (row_warps * kWarpPartialBytes + kStatsBytes);
 }
-
-/* Workspace: a counter for each block, in whole 256 bytes | the partial results. */
-constexpr uint32_t counter_bytes(uint32_t blocks) { return ceil_div(blocks, 64) * 256; }
 
 }  // namespace attn::mla
 
@@ -127,8 +125,6 @@ struct Layout {
   __device__ __forceinline__ uint32_t row(uint32_t group, uint32_t row) const {
     return base + kRowsAt + (group * kRows + row) * 16;
   }
-  __device__ __forceinline__ uint32_t warp(uint32_t warp) const { return base + kWarpsAt + warp * 16; }
-  __device__ __forceinline__ uint32_t found() const { return base + kFoundAt; }
   __device__ __forceinline__ uint32_t arrived() const { return base + kArrivedAt; }
   __device__ __forceinline__ uint32_t full(uint32_t buffer, uint32_t slab) const {
     return barrier(buffer * kSlabs + slab);
@@ -180,85 +176,24 @@ __device__ __forceinline__ uint32_t units_of(const MlaParams &a, const Work &wor
   return work.items * (a.cost + work.tiles);
 }
 
-/* A cluster's range of units, and the sequence of its first unit. With fewer units than clusters, only the last
- * clusters are empty: an empty one within a shared item would be counted but never arrive. */
-struct Line {
-  uint32_t total, clusters; /* units of all; clusters that have some */
-  uint32_t first, end;
-  uint32_t b, base; /* the sequence, and the first of its units */
-
-  __device__ __forceinline__ void set(uint32_t all, uint32_t count, uint32_t cluster) {
-    total = all, clusters = min(count, all);
-    first = begin_of(cluster), end = begin_of(cluster + 1);
-  }
-  /* The cluster that has a unit. */
-  __device__ __forceinline__ uint32_t cluster_of(uint32_t unit) const {
-    return (uint32_t)(((uint64_t)(unit + 1) * clusters - 1) / total);
-  }
-
- private:
-  __device__ __forceinline__ uint32_t begin_of(uint32_t cluster) const {
-    return cluster < clusters ? (uint32_t)((uint64_t)total * cluster / clusters) : total;
-  }
-};
-
-/* Each thread sums the units of an equal number of neighbouring sequences. The thread whose sequences hold the
- * cluster's first unit finds the sequence. All threads of the block call it. */
 template <uint32_t kCluster>
-__device__ __forceinline__ Line line_of_ragged(const MlaParams &a, const Layout &at) {
-  const uint32_t lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, B = a.attention.B;
-  const uint32_t share = ceil_div(B, kThreads), from = min(threadIdx.x * share, B), to = min(from + share, B);
-  uint32_t mine = 0;
-  for (uint32_t b = from; b < to; ++b) mine += units_of(a, work_of<kCluster>(a, b));
-  uint32_t until = mine;
-  for (uint32_t step = 1; step < kWarp; step *= 2) {
-    const uint32_t before = __shfl_up_sync(kFullWarp, until, step);
-    until += lane >= step ? before : 0;
-  }
-  if (lane == kWarp - 1) put_word(at.warp(warp), until);
-  if (threadIdx.x == 0) put_word(at.found(), B, 0);
-  __syncthreads(); /* orders the sums before the reads, and `found` before the store of the one who finds */
-  uint32_t total = 0, base = until - mine;
-  for (uint32_t w = 0; w < kWarps; ++w) {
-    const uint32_t sum = ptx::load_shared(at.warp(w)).x;
-    base += w < warp ? sum : 0;
-    total += sum;
-  }
-  Line line;
-  line.set(total, gridDim.x / kCluster, cluster_index<kCluster>());
-  if (line.first >= base && line.first < base + mine) {
-    uint32_t b = from, units = units_of(a, work_of<kCluster>(a, b));
-    while (line.first - base >= units) base += units, units = units_of(a, work_of<kCluster>(a, ++b));
-    put_word(at.found(), b, base);
-  }
-  __syncthreads(); /* orders `found` before the reads */
-  const uint4 found = ptx::load_shared(at.found());
-  line.b = found.x, line.base = found.y;
-  return line;
-}
-
-template <uint32_t kCluster>
-__device__ __forceinline__ Line line_of(const MlaParams &a, const Layout &at) {
-  if (a.at.cu_seqlens_q != nullptr) return line_of_ragged<kCluster>(a, at);
-  const uint32_t units = units_of(a, work_of<kCluster>(a, 0));
-  Line line;
-  line.set(units * a.attention.B, gridDim.x / kCluster, cluster_index<kCluster>());
-  line.b = line.first / units, line.base = line.b * units;
-  return line;
+__device__ __forceinline__ WorkLine<kCluster> line_of(const MlaParams &a, uint32_t *words) {
+  return work_line_of<kCluster>(a.attention.B, a.at.cu_seqlens_q != nullptr, words,
+                                [&](uint32_t b) { return units_of(a, work_of<kCluster>(a, b)); });
 }
 
 /* A cluster's way along its items. */
 template <uint32_t kCluster>
 struct Walk {
   const MlaParams &a;
-  const Line &line;
+  const WorkLine<kCluster> &line;
   uint32_t tiles = 0, items = 1; /* of the sequence */
   uint32_t b, item;              /* the sequence, and which of its items */
   uint32_t base;                 /* the item's first unit; of whole items their number through all sequences */
   uint32_t from = 0, to = 0;     /* tiles of it that the cluster takes */
   bool is_open = false;          /* false: it has come to its end */
 
-  __device__ __forceinline__ Walk(const MlaParams &params, const Line &way)
+  __device__ __forceinline__ Walk(const MlaParams &params, const WorkLine<kCluster> &way)
       : a(params), line(way), b(way.b), item(0), base(way.base) {
     if (a.is_whole) {
       look_up(0);
@@ -381,7 +316,7 @@ struct KeyFetcher {
     }
   }
 
-  __device__ __forceinline__ void run(const Line &line) const {
+  __device__ __forceinline__ void run(const WorkLine<kCluster> &line) const {
     uint32_t n = 0;
     for (Walk<kCluster> walk(a, line); walk.is_open; walk.next()) {
       if (walk.from == walk.to) continue;
@@ -401,7 +336,8 @@ struct KeyFetcher {
 /* Three warps: the rows of Q of each item, as soon as both warpgroups have no more use for the last ones. Rows are
  * [query][head]; where they lie follows from the strides of any layout. */
 template <uint32_t kCluster, typename T>
-__device__ __forceinline__ void fetch_q(const MlaParams &a, const Layout &at, const Line &line, uint32_t warp) {
+__device__ __forceinline__ void fetch_q(const MlaParams &a, const Layout &at, const WorkLine<kCluster> &line,
+                                        uint32_t warp) {
   const uint32_t lane = threadIdx.x % kWarp;
   uint32_t round = 0;
   for (Walk<kCluster> walk(a, line); walk.is_open; walk.next(), ++round) {
@@ -787,7 +723,7 @@ struct Multiplier {
     store(walk);
   }
 
-  __device__ __forceinline__ void run(const Line &line) {
+  __device__ __forceinline__ void run(const WorkLine<kCluster> &line) {
     uint32_t n = 0, round = 0;
     for (Walk<kCluster> walk(a, line); walk.is_open; walk.next(), ++round) {
       begin(walk);
@@ -820,7 +756,7 @@ __global__ void __launch_bounds__(mla::kThreads, 1) mla_kernel(const __grid_cons
   } else {
     __syncthreads(); /* orders the barriers' beginning before their use */
   }
-  const Line line = line_of<kCluster>(a, at);
+  const auto line = line_of<kCluster>(a, reinterpret_cast<uint32_t *>(smem_base + kWordsAt));
   if (group == kGroups) {
     hopper::give_registers<40>();
     if (warp % 4 == 0)

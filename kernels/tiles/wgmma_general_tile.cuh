@@ -937,19 +937,6 @@ struct GeneralMultiplier : Multiplier<C> {
 
 }  // namespace wgmma_general
 
-/* The sum of x over this thread of the block and those before it. All threads of whole warps call it. */
-__device__ __forceinline__ uint32_t sum_until(uint32_t x, uint32_t (&sums)[kWarp]) {
-  const uint32_t lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
-  for (uint32_t step = 1; step < kWarp; step *= 2) {
-    const uint32_t before = __shfl_up_sync(kFullWarp, x, step);
-    x += lane >= step ? before : 0;
-  }
-  if (lane == kWarp - 1) sums[warp] = x;
-  __syncthreads(); /* orders the warps' sums before the reads */
-  for (uint32_t w = 0; w < warp; ++w) x += sums[w];
-  return x;
-}
-
 /* The q tiles of all sequences of a ragged batch, by how many tiles of keys their rows see: counted by that number,
  * most first, then each put behind those that were counted before it. grid: one block of 1024 threads; a warp takes a
  * sequence at a time. */

@@ -663,7 +663,7 @@ static void decode_plan_workspace(const attn_problem &shape, const DecodeCut &cu
     plan->workspace_bytes = plan->zeroed_bytes;
     return;
   }
-  plan->zeroed_bytes = ceil_div((uint32_t)decode_counters(cut), 64) * 256;
+  plan->zeroed_bytes = counter_bytes((uint32_t)decode_counters(cut));
   plan->workspace_bytes = plan->zeroed_bytes + cut.parts * decode_slots(cut.splits) * cut.rows *
                                                    (shape.D * sizeof(float) + sizeof(DecodeStats));
 }

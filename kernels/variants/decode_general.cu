@@ -214,7 +214,7 @@ static void decode_general_plan(const attn_problem *p, const attn_tuning *tuning
   plan->splits = (uint32_t)((cut.blocks - 1) / cut.heads + 1), plan->stages = cut.stages;
   if (decode_general_shares(*p, cut)) {
     if (plan->splits == 1) plan->splits = 2;
-    plan->zeroed_bytes = decode_general::counter_bytes(cut.blocks);
+    plan->zeroed_bytes = counter_bytes(cut.blocks);
     plan->workspace_bytes = plan->zeroed_bytes + cut.blocks * decode_general::partial_bytes(p->D, cut.rows);
   }
   attn_pass &pass = plan->pass[0];

@@ -156,7 +156,7 @@ static void mla_plan(const attn_problem *p, const attn_tuning *tuning, const dev
   const uint32_t blocks = cut.clusters * cut.cluster;
   if (!cut.is_whole && cut.clusters > 1) {
     if (plan->splits == 1) plan->splits = 2;
-    plan->zeroed_bytes = mla::counter_bytes(blocks);
+    plan->zeroed_bytes = counter_bytes(blocks);
     plan->workspace_bytes = plan->zeroed_bytes + blocks * mla::partial_bytes(cut.row_warps);
   }
   attn_pass &pass = plan->pass[0];

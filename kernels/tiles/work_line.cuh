@@ -1,0 +1,81 @@
+/* Work as a line of units, of which each block, or each cluster of blocks, takes an equal stretch, whatever items and
+ * sequences that cuts. Source: stream-K. */
+#ifndef ATTNBENCH_KERNELS_TILES_WORK_LINE_CUH
+#define ATTNBENCH_KERNELS_TILES_WORK_LINE_CUH
+
+#include "kernels/tiles/attn_params.cuh"
+
+#ifdef __CUDACC__
+#include "kernels/tiles/attn_device.cuh"
+#endif
+
+namespace attn {
+
+/* 32-bit words of shared memory that work_line_of() needs in a block of so many warps. */
+constexpr uint32_t work_line_words(uint32_t warps) { return warps + 2; }
+
+#ifdef __CUDACC__
+
+/* A cluster's range of units, and the sequence of its first unit. With fewer units than clusters, only the last
+ * clusters are empty: an empty one within a shared item would be counted but never arrive. */
+template <uint32_t kCluster>
+struct WorkLine {
+  uint32_t total; /* units of all */
+  uint32_t first, end;
+  uint32_t b, base; /* the sequence, and the first of its units */
+
+  __device__ __forceinline__ explicit WorkLine(uint32_t all)
+      : total(all), first(begin_of(blockIdx.x / kCluster)), end(begin_of(blockIdx.x / kCluster + 1)) {}
+  /* The cluster that has a unit. */
+  __device__ __forceinline__ uint32_t cluster_of(uint32_t unit) const {
+    return (uint32_t)(((uint64_t)(unit + 1) * clusters() - 1) / total);
+  }
+
+ private:
+  /* Those that have some. */
+  __device__ __forceinline__ uint32_t clusters() const { return min(gridDim.x / kCluster, total); }
+  __device__ __forceinline__ uint32_t begin_of(uint32_t cluster) const {
+    return cluster < clusters() ? total / clusters() * cluster + total % clusters() * cluster / clusters() : total;
+  }
+};
+
+/* The line of sequences of unlike lengths; units_of(b): the units of a sequence. Each thread sums those of an equal
+ * number of neighbouring sequences. The thread whose sequences hold the cluster's first unit finds the sequence. All
+ * threads of the block call it. */
+template <uint32_t kCluster, typename UnitsOf>
+__device__ __forceinline__ WorkLine<kCluster> work_line_of_ragged(uint32_t B, uint32_t *words, UnitsOf units_of) {
+  const uint32_t warps = blockDim.x / kWarp, share = ceil_div(B, blockDim.x);
+  const uint32_t from = min(threadIdx.x * share, B), to = min(from + share, B);
+  uint32_t *const found = words + warps;
+  uint32_t mine = 0, total = 0;
+  for (uint32_t b = from; b < to; ++b) mine += units_of(b);
+  if (threadIdx.x == 0) found[0] = B, found[1] = 0;
+  uint32_t base = sum_until(mine, words) - mine; /* also orders `found` before the store of the one who finds */
+  for (uint32_t w = 0; w < warps; ++w) total += words[w];
+  WorkLine<kCluster> line(total);
+  if (line.first >= base && line.first < base + mine) {
+    uint32_t b = from, units = units_of(b);
+    while (line.first - base >= units) base += units, units = units_of(++b);
+    found[0] = b, found[1] = base;
+  }
+  __syncthreads(); /* orders `found` before the reads */
+  line.b = found[0], line.base = found[1];
+  return line;
+}
+
+/* The same of any batch. */
+template <uint32_t kCluster, typename UnitsOf>
+__device__ __forceinline__ WorkLine<kCluster> work_line_of(uint32_t B, bool is_ragged, uint32_t *words,
+                                                           UnitsOf units_of) {
+  if (is_ragged) return work_line_of_ragged<kCluster>(B, words, units_of);
+  const uint32_t units = units_of(0);
+  WorkLine<kCluster> line(units * B);
+  line.b = line.first / units, line.base = line.b * units;
+  return line;
+}
+
+#endif
+
+}  // namespace attn
+
+#endif
