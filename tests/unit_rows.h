@@ -83,5 +83,20 @@ static inline void rows_build(struct rows *rows, const struct row_spec *specs, s
   rows_derive(rows, gpu, baseline);
 }
 
+/* The finding of a row; NULL: there is none. */
+static inline const struct finding *rows_finding(const struct rows *rows, size_t row, enum finding_id id) {
+  for (size_t i = 0; i < rows->findings[row].count; i++)
+    if (rows->findings[row].item[i].id == id) return &rows->findings[row].item[i];
+  return NULL;
+}
+
+/* Is it made, and do its fact and its advice contain this? */
+static inline void assert_finding_says(const struct finding *f, const char *part) {
+  if (f == NULL)
+    fail_msg("no finding that says \"%s\"", part);
+  else if (strstr(f->measured, part) == NULL && strstr(f->advice, part) == NULL)
+    fail_msg("\"%s: %s\" does not contain \"%s\"", f->measured, f->advice, part);
+}
+
 #define ROWS_COUNT(array) (sizeof(array) / sizeof(array)[0])
 #endif

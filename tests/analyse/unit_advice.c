@@ -6,12 +6,7 @@
 
 static struct rows rows;
 
-static const struct finding *finding_of(size_t row, enum finding_id id) {
-  const struct findings *all = &rows.findings[row];
-  for (size_t i = 0; i < all->count; i++)
-    if (all->item[i].id == id) return &all->item[i];
-  return NULL;
-}
+static const struct finding *finding_of(size_t row, enum finding_id id) { return rows_finding(&rows, row, id); }
 static bool has(size_t row, enum finding_id id) { return finding_of(row, id) != NULL; }
 
 static const struct finding *need(size_t row, enum finding_id id) {

@@ -56,19 +56,7 @@ static struct balance balance_of_row(void) {
   return balance;
 }
 
-static const struct finding *found(void) {
-  for (size_t i = 0; i < rows.findings[0].count; i++)
-    if (rows.findings[0].item[i].id == FINDING_ID_imbalanced) return &rows.findings[0].item[i];
-  return NULL;
-}
-
-/* Is it made, and do its fact and its advice contain this? */
-static void assert_says(const struct finding *f, const char *part) {
-  if (f == NULL)
-    fail_msg("no finding that says \"%s\"", part);
-  else if (strstr(f->measured, part) == NULL && strstr(f->advice, part) == NULL)
-    fail_msg("\"%s: %s\" does not contain \"%s\"", f->measured, f->advice, part);
-}
+static const struct finding *found(void) { return rows_finding(&rows, 0, FINDING_ID_imbalanced); }
 
 /* ---- the simulation ----------------------------------------------------------------------------------------------
  */
@@ -125,7 +113,7 @@ TEST(heads_as_many_as_sms_give_an_sm_the_same_q_tile_each_time) {
   rows.record[0].plan.tile_q = 256, rows.record[0].plan.tile_kv = 32;
   rows_derive(&rows, "h200", NULL);
   assert_near(balance_of_row().ratio, 32 / 20.0, 1e-9);
-  assert_says(found(), "528 blocks on 132 SMs, one item each in the order of the grid, take 1.60x");
+  assert_finding_says(found(), "528 blocks on 132 SMs, one item each in the order of the grid, take 1.60x");
 }
 
 /* Where registers are not known, as many blocks may fit on an SM as shared memory allows, or one alone. */
@@ -176,8 +164,8 @@ TEST(sparse_lists_count_the_blocks_that_are_listed) {
 TEST(a_list_is_judged_by_its_best_order) {
   diagnose_row(list_row(1, 8, 1024, 128), NULL, 0);
   assert_int_equal(balance_of_row().order, BALANCE_LIST);
-  assert_says(found(), "128 blocks on 132 SMs, one item each, the longest first, take 1.88x");
-  assert_says(found(), "stream-K");
+  assert_finding_says(found(), "128 blocks on 132 SMs, one item each, the longest first, take 1.88x");
+  assert_finding_says(found(), "stream-K");
   diagnose_row(list_row(1, 64, 4096, 64 * 64), NULL, 0);
   assert_int_equal(balance_of_row().order, BALANCE_LIST);
   assert_null(found());
@@ -190,8 +178,8 @@ TEST(a_persistent_grid_is_balanced_unless_one_item_exceeds_its_share) {
   assert_null(found());
   diagnose_row(list_row(64, 1, 64, 32), "63q64_1q1s32k", -1);
   assert_int_equal(balance_of_row().order, BALANCE_LOOPS);
-  assert_says(found(), "the longest of 64 items has 512 K/V tiles");
-  assert_says(found(), "32 blocks take whole items");
+  assert_finding_says(found(), "the longest of 64 items has 512 K/V tiles");
+  assert_finding_says(found(), "32 blocks take whole items");
 }
 
 /* As many splits for a short sequence as for a long one: 131 sequences of 4 tiles and one of 400, in 4 splits each.
@@ -206,8 +194,8 @@ TEST(a_fixed_number_of_splits_leaves_lengths_unlike) {
   assert_int_equal(balance_of_row().order, BALANCE_GRID);
   assert_near(balance_of_row().longest, 100, 1e-12);
   assert_near(balance_of_row().mean, (131 * 4 + 400) / 528.0, 1e-12);
-  assert_says(found(), "the longest of 528 items has 100 K/V tiles");
-  assert_says(found(), "stream-K");
+  assert_finding_says(found(), "the longest of 528 items has 100 K/V tiles");
+  assert_finding_says(found(), "stream-K");
 }
 
 /* Chunks of D have the keys of their item, each. */
@@ -253,9 +241,10 @@ TEST(the_promise_is_the_time_with_equal_work) {
   /* 2 us are the launch, the other 100 become 8.5 / 16 of themselves. */
   assert_near(found()->gain_ratio, 102 / (2 + 100 * 8.5 / 16), 1e-6);
   assert_int_equal(found()->change, CHANGE_equal_work);
-  assert_says(found(),
-              "the longest of 128 items has 16 K/V tiles, the mean is 8.5; 128 blocks on 132 SMs, one item each in "
-              "the order of the grid, take 1.88x the time of blocks of equal work");
+  assert_finding_says(
+      found(),
+      "the longest of 128 items has 16 K/V tiles, the mean is 8.5; 128 blocks on 132 SMs, one item each in "
+      "the order of the grid, take 1.88x the time of blocks of equal work");
 }
 
 /* A profiler sees the places that short blocks leave. */
@@ -270,7 +259,8 @@ TEST(counted_occupancy_is_quoted) {
   counters->launches = counters->pass_count = 1, counters->done = true;
   counters->pass[0].values.achieved_occupancy_ratio = 0.034;
   rows_derive(&rows, "h200", NULL);
-  assert_says(found(), "3 % of an SM's threads were there on average, where 6 % fit (measured by ncu 2025.3.1, hot)");
+  assert_finding_says(found(),
+                      "3 % of an SM's threads were there on average, where 6 % fit (measured by ncu 2025.3.1, hot)");
 }
 
 /* What the row can gain ends at its roof. 8 heads of 1024 keys are 1.07 GFLOP, half of it causal. */

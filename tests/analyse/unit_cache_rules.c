@@ -20,19 +20,7 @@ static struct row_spec decode_row(const char *variant, double us) {
                            .hot_us = us};
 }
 
-static const struct finding *found(size_t row, enum finding_id id) {
-  for (size_t i = 0; i < rows.findings[row].count; i++)
-    if (rows.findings[row].item[i].id == id) return &rows.findings[row].item[i];
-  return NULL;
-}
-
-/* Is it made, and do its fact and its advice contain this? */
-static void assert_says(const struct finding *f, const char *part) {
-  if (f == NULL)
-    fail_msg("no finding that says \"%s\"", part);
-  else if (strstr(f->measured, part) == NULL && strstr(f->advice, part) == NULL)
-    fail_msg("\"%s: %s\" does not contain \"%s\"", f->measured, f->advice, part);
-}
+static const struct finding *found(size_t row, enum finding_id id) { return rows_finding(&rows, row, id); }
 
 /* ---- page_scattered ----------------------------------------------------------------------------------------------
  */
@@ -58,8 +46,8 @@ static const struct finding *scattered(struct paging paging, double us) {
 TEST(rows_shorter_than_a_burst_are_scattered) {
   const struct finding *f = scattered((struct paging){16, 16, 8, ATTN_BSHD}, 0);
   assert_non_null(f);
-  assert_says(f, "16 tokens of a page lie in runs of 32 bytes for each head: bursts of 64 bytes bring 2.00x");
-  assert_says(f, "layout hnd): a run is then 512 bytes");
+  assert_finding_says(f, "16 tokens of a page lie in runs of 32 bytes for each head: bursts of 64 bytes bring 2.00x");
+  assert_finding_says(f, "layout hnd): a run is then 512 bytes");
   assert_true(isnan(f->gain_ratio));
 }
 
@@ -74,15 +62,15 @@ TEST(runs_that_fill_bursts_are_not_scattered) {
 /* 48 bytes that begin at any multiple of 16: 64 or 128 bytes, as (1 + 1 + 2 + 2) / 4 bursts on average. */
 TEST(runs_that_are_not_aligned_are_averaged_over_their_places) {
   const struct finding *f = scattered((struct paging){1, 24, 8, ATTN_BSHD}, 0);
-  assert_says(f, "runs of 48 bytes for each head: bursts of 64 bytes bring 2.00x");
-  assert_says(f, "pages of at least 2 tokens");
+  assert_finding_says(f, "runs of 48 bytes for each head: bursts of 64 bytes bring 2.00x");
+  assert_finding_says(f, "pages of at least 2 tokens");
 }
 
 /* 64 * 4096 * 8 rows of 32 bytes, of K and V: 134 MB, which DRAM gives in 29 us, and twice as much in 58 us. */
 TEST(a_timed_row_has_to_be_bound_by_dram_with_the_bursts) {
   const struct finding *f = scattered((struct paging){16, 16, 8, ATTN_BSHD}, 65);
   assert_non_null(f);
-  assert_says(f, "DRAM is busy for 90 % of the time");
+  assert_finding_says(f, "DRAM is busy for 90 % of the time");
   assert_true(f->gain_ratio > 1.5 && f->gain_ratio < 2);
   assert_null(scattered((struct paging){16, 16, 8, ATTN_BSHD}, 650)); /* something else takes the time */
   assert_null(scattered((struct paging){16, 16, 8, ATTN_BSHD}, 40));  /* faster than these bytes: bursts are shared */
@@ -98,7 +86,8 @@ TEST(counted_bytes_outweigh_the_model_of_bursts) {
   snprintf(r->counters.cache, sizeof r->counters.cache, "cold");
   r->counters.pass[0].values.dram_read_bytes = 1.9 * rows.metrics[0].bytes;
   rows_derive(&rows, "h200", NULL);
-  assert_says(found(0, FINDING_ID_page_scattered), "DRAM gave 1.90x the bytes of the tensors (measured by ncu");
+  assert_finding_says(found(0, FINDING_ID_page_scattered),
+                      "DRAM gave 1.90x the bytes of the tensors (measured by ncu");
   r->counters.pass[0].values.dram_read_bytes = 1.02 * rows.metrics[0].bytes;
   rows_derive(&rows, "h200", NULL);
   assert_null(found(0, FINDING_ID_page_scattered));
@@ -127,8 +116,8 @@ static const struct finding *converted(double wide_us, double narrow_us, const c
 TEST(half_the_bytes_in_the_same_time_are_bound_by_their_conversion) {
   const struct finding *f = converted(250, 240, "decode");
   assert_non_null(f);
-  assert_says(f, "240 us with K and V of e4m3 and 250 us with those of f16, of 2.00x the bytes");
-  assert_says(f, "those keep DRAM busy for 93 % of their time, these for 49 %");
+  assert_finding_says(f, "240 us with K and V of e4m3 and 250 us with those of f16, of 2.00x the bytes");
+  assert_finding_says(f, "those keep DRAM busy for 93 % of their time, these for 49 %");
   assert_near(f->gain_ratio, 240 / (2 + 248 / 2.0), 0.02);
 }
 
@@ -140,7 +129,7 @@ TEST(half_the_bytes_in_half_the_time_are_not) {
 /* Where bytes bound neither row, e4m3 must not be slower. */
 TEST(a_row_that_bytes_do_not_bound_is_held_against_the_same_time) {
   assert_null(converted(1000, 1100, "decode"));
-  assert_says(converted(1000, 1400, "decode"), "bytes bound neither");
+  assert_finding_says(converted(1000, 1400, "decode"), "bytes bound neither");
 }
 
 TEST(another_variant_is_no_measure_of_the_conversion) { assert_null(converted(250, 240, "other")); }

@@ -40,9 +40,7 @@ static struct counter_values *start(const struct row_spec *spec, const char *cac
 
 static const struct finding *derive(enum finding_id id) {
   rows_derive(&rows, "h200", NULL);
-  for (size_t i = 0; i < rows.findings[0].count; i++)
-    if (rows.findings[0].item[i].id == id) return &rows.findings[0].item[i];
-  return NULL;
+  return rows_finding(&rows, 0, id);
 }
 
 static void assert_says(enum finding_id id, const char *part) {
