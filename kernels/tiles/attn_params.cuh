@@ -72,7 +72,7 @@ inline void put_args(attn_pass_args &args, const P &params) {
 constexpr ATTN_HD uint32_t ceil_div(uint32_t n, uint32_t d) { return n / d + (n % d != 0); }
 
 /* Of so many counters at the beginning of a workspace: what lies behind them stays aligned. */
-constexpr uint32_t counter_bytes(uint32_t counters) { return ceil_div(counters, 64) * 256; }
+constexpr ATTN_HD uint32_t counter_bytes(uint32_t counters) { return ceil_div(counters, 64) * 256; }
 
 /* Keys that query row `row` sees of a full or a causal mask: keys [0, n). */
 constexpr ATTN_HD uint32_t keys_under_mask(bool causal, uint32_t Sq, uint32_t Skv, uint32_t row) {

@@ -12,7 +12,7 @@
 namespace attn {
 
 /* 32-bit words of shared memory that work_line_of() needs in a block of so many warps. */
-constexpr uint32_t work_line_words(uint32_t warps) { return warps + 2; }
+constexpr ATTN_HD uint32_t work_line_words(uint32_t warps) { return warps + 2; }
 
 #ifdef __CUDACC__
 
