@@ -77,13 +77,16 @@ show_tap() {
 
 log_of() { printf '%s/%s.tap' "$LOGS" "${1//[^A-Za-z0-9]/_}"; }
 
-# run_logged NAME COMMAND...: runs a command that writes TAP into its log; how it ended goes beside it.
+# run_logged NAME COMMAND...: runs a command that writes TAP into its log; how it ended goes beside it: its status, its
+# seconds, and those of all its processes' CPU time, which tell what it costs on a machine that does other work too.
 run_logged() {
-  local log start=$SECONDS
+  local log code TIMEFORMAT='%R %U %S'
   log=$(log_of "$1")
   shift
-  "$@" >"$log" 2>&1 </dev/null
-  echo "$? $((SECONDS - start))" >"$log.end.new"
+  { time "$@" >"$log" 2>&1 </dev/null; } 2>"$log.time"
+  code=$?
+  awk -v code="$code" '{ printf "%d %.0f %.0f\n", code, $1, $2 + $3 }' "$log.time" >"$log.end.new"
+  rm -f "$log.time"
   mv "$log.end.new" "$log.end"
 }
 
@@ -99,9 +102,9 @@ name_failures() {
 
 # tell NAME: shows a rung that has ended, and adds its counts.
 tell() {
-  local name=$1 log ok bad skip code seconds
+  local name=$1 log ok bad skip code seconds cpu
   log=$(log_of "$name")
-  read -r code seconds <"$log.end" || code=1 seconds=0
+  read -r code seconds cpu <"$log.end" || code=1 seconds=0 cpu=0
   rm -f "$log.end"
   read -r ok bad skip < <(count_tap <"$log")
   if [ "$code" -ne 0 ] && [ "$bad" -eq 0 ]; then
@@ -113,7 +116,7 @@ tell() {
   fi
   show_tap <"$log"
   [ "$bad" -eq 0 ] || name_failures "$name" "$bad" <"$log"
-  printf '%-28s %4d passed, %d failed, %d skipped  (%d s)\n' "$name" "$ok" "$bad" "$skip" "$seconds"
+  printf '%-28s %4d passed, %d failed, %d skipped  (%d s, CPU %d s)\n' "$name" "$ok" "$bad" "$skip" "$seconds" "$cpu"
   passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
 }
 
