@@ -267,10 +267,12 @@ struct Row {
 
   /* The same where O is of another type than T. */
   __device__ __forceinline__ void store_as(attn_dtype dtype, void *o, size_t first, uint32_t D) const {
-    const float inverse = sum > 0.0f ? 1.0f / sum : 0.0f;
-#pragma unroll
-    for (uint32_t d = 0; d < DP; ++d)
-      if (d < D) attn_dtype_store(dtype, o, first + d, attn_dtype_bits(dtype, acc[d] * inverse));
+    switch (dtype) {
+      case ATTN_F16: store(static_cast<__half *>(o) + first, D); break;
+      case ATTN_BF16: store(static_cast<__nv_bfloat16 *>(o) + first, D); break;
+      case ATTN_F32: store(static_cast<float *>(o) + first, D); break;
+      case ATTN_E4M3: break; /* of Q, K and V alone */
+    }
   }
 
   /* Row `row` of a head: O, and LSE where it is asked for. */
