@@ -74,9 +74,10 @@ ifeq ($(WITH_CUDA),1)
 NVCC_CODES := $(shell $(NVCC) --list-gpu-code)
 gencode = $(if $(filter sm_$(1),$(NVCC_CODES)),-gencode=arch=compute_$(2)$(COMMA)code=$(3))
 # all: machine code for Ampere, Ada, Hopper with its own instructions, and Blackwell where nvcc knows it; PTX for others.
+# Code that is the same for several GPUs is compiled to PTX once: most of the time of a build is spent there.
+GENCODE_all = $(strip $(call gencode,80,80,sm_80) $(call gencode,86,80,sm_86) $(call gencode,89,89,sm_89) \
+    $(call gencode,90,90a,sm_90a) $(call gencode,100,90,sm_100) $(call gencode,120,90,sm_120) $(call gencode,90,90,compute_90))
 # native: the GPU of this machine alone, or Hopper where there is none; a quarter of the build time.
-GENCODE_all = $(strip $(call gencode,80,80,sm_80) $(call gencode,86,86,sm_86) $(call gencode,89,89,sm_89) \
-    $(call gencode,90,90a,sm_90a) $(call gencode,100,100,sm_100) $(call gencode,120,120,sm_120) $(call gencode,90,90,compute_90))
 # One pair of arch and code per kind of GPU here: 90 -> 90a, whose instructions the kernels use.
 GPU_HERE = $(or $(shell nvidia-smi --query-gpu=compute_cap --format=csv$(COMMA)noheader 2>/dev/null | tr -dc '0-9\n' | \
     sed 's/^90$$/90a/' | sort -u),90a)
@@ -419,6 +420,10 @@ endef
 endif
 $(BUILD)/%.cu.o: %.cu | $(BUILD)/.config
 	$(COMPILE_CU)
+
+# 800,900 for code=sm_80 and code=sm_90a; empty where GENCODE names no machine code in this way (-arch=native).
+MACHINE_CODE = $(subst $(SPACE),$(COMMA),$(patsubst sm_%,%0,$(subst a,,$(subst f,,$(filter sm_%,$(GPU_CODE))))))
+$(BUILD)/kernels/cuda/backend.cu.o: private NVCC_ALL += $(addprefix -DATTN_MACHINE_CODE=,$(MACHINE_CODE))
 
 $(BUILD)/gen/kernel_resources.c: $(VARIANT_OBJECTS)
 $(FAULTY_RESOURCES).c: $(VARIANT_OBJECTS) $(FAULT_KERNELS)

@@ -460,7 +460,10 @@ extern "C" struct status device_cuda_open(int ordinal, struct device **out) {
 }
 
 extern "C" const uint32_t *device_build_archs(void) {
-  static const uint32_t archs[] = {__CUDA_ARCH_LIST__, 0};
+#ifndef ATTN_MACHINE_CODE /* the build names it where PTX of one architecture becomes machine code of several */
+#define ATTN_MACHINE_CODE __CUDA_ARCH_LIST__
+#endif
+  static const uint32_t archs[] = {ATTN_MACHINE_CODE, 0};
   return archs;
 }
 
