@@ -190,51 +190,54 @@ struct Transposer {
   Cursor<C::kSlots> cursor;
   Cursor<kRawSlots> raw;
 
-  static __device__ __forceinline__ uint32_t swizzled(uint32_t slab, uint32_t row, uint32_t chunk) {
-    return slab + row * 128 + (chunk ^ row % 8) * 16;
+  /* Pieces of 32 keys and 16 columns: a warp has every other 16 columns, and of those all keys at once, so that the
+   * latency of the reads is waited for once. Of a column pair, lanes of the lower half of the warp store the even
+   * column first, the others the odd one, so that the eight rows that are stored at a time lie in different banks. */
+  static constexpr uint32_t kPieces = C::kKeys / 32;
+  static_assert(C::kDv % 32 == 0);
+
+  /* Where a lane reads and writes the first piece, in bytes from the tiles' beginnings. The others lie at constant
+   * distances, but for the swizzle, which exchanges pairs of chunks in a row of eight. */
+  struct Places {
+    uint32_t read, write;
+  };
+  static __device__ __forceinline__ Places places() {
+    const uint32_t thread = ptx::opaque(threadIdx.x); /* kept from one item to the next, they would be spilled */
+    const uint32_t lane = thread % kWarp, warp = thread / kWarp % 2, row = lane % 8, set = lane / 8 % 2;
+    const uint32_t column = warp * 16 + 2 * row + (set ^ (row >= 4 ? 1 : 0)), half = lane / 16;
+    return {lane * 128 + (warp ^ row) * 16, column * 128 + (half ^ column % 8) * 16};
   }
 
-  /* Pieces of 32 keys and 16 columns, some at once, so that the latency of the reads is waited for once. Of a column
-   * pair, lanes of the lower half of the warp store the even column first, the others the odd one, so that the eight
-   * rows that are stored at a time lie in different banks. */
-  static constexpr uint32_t kColumns = C::kDv / 16, kPieces = C::kKeys / 32 * kColumns / 2; /* of a warp */
-  static constexpr uint32_t kAtOnce = C::kProducerRegisters > 40 && kPieces % 4 == 0   ? 4
-                                      : C::kProducerRegisters > 40 && kPieces % 3 == 0 ? 3
-                                                                                       : 2;
-
-  __device__ __forceinline__ void transpose(uint32_t from, uint32_t to, uint32_t first_piece) const {
-    const uint32_t lane = threadIdx.x % kWarp, row = lane % 8, half = lane / 16, set = lane / 8 % 2;
-    const bool is_swapped = lane >= 16; /* of what the lane holds; of the row whose address it gives: row >= 4 */
+  static __device__ __forceinline__ void transpose(uint32_t from, uint32_t to) {
+    const bool is_swapped = threadIdx.x % kWarp >= 16; /* of what the lane holds; of the row whose address it gives:
+                                                        * row >= 4 */
     const uint32_t first = is_swapped ? 0x7531 : 0x6420, second = is_swapped ? 0x6420 : 0x7531;
-    uint32_t m[kAtOnce][4];
+#pragma unroll 1
+    for (uint32_t columns = 0; columns < C::kDv / 32; ++columns, to += 32 * 128) {
+      const uint32_t read = (from ^ columns % 4 * 32) + columns / 4 * C::kKeys * 128;
+      uint32_t m[kPieces][4];
 #pragma unroll
-    for (uint32_t i = 0; i < kAtOnce; ++i) {
-      const uint32_t piece = first_piece + 2 * i, keys = piece / kColumns, columns = piece % kColumns;
-      ptx::ldmatrix_x4_trans(m[i], swizzled(from + columns / 8 * C::kKeys * 128, keys * 32 + lane, columns % 8));
-    }
+      for (uint32_t i = 0; i < kPieces; ++i) ptx::ldmatrix_x4_trans(m[i], read + i * 32 * 128);
 #pragma unroll
-    for (uint32_t i = 0; i < kAtOnce; ++i) {
-      const uint32_t piece = first_piece + 2 * i, keys = piece / kColumns, columns = piece % kColumns;
-      const uint32_t w[4] = {__byte_perm(m[i][0], m[i][1], first), __byte_perm(m[i][0], m[i][1], second),
-                             __byte_perm(m[i][2], m[i][3], first), __byte_perm(m[i][2], m[i][3], second)};
-      const uint32_t column = columns * 16 + 2 * row + (set ^ (row >= 4 ? 1 : 0));
-      ptx::stmatrix_x4(swizzled(to, column, keys * 2 + half), w);
+      for (uint32_t i = 0; i < kPieces; ++i) {
+        const uint32_t w[4] = {__byte_perm(m[i][0], m[i][1], first), __byte_perm(m[i][0], m[i][1], second),
+                               __byte_perm(m[i][2], m[i][3], first), __byte_perm(m[i][2], m[i][3], second)};
+        ptx::stmatrix_x4(to ^ i * 32, w);
+      }
     }
   }
 
   __device__ __forceinline__ void run() {
-    const uint32_t warp = threadIdx.x / kWarp % 2;
     for (uint32_t round = 0, index; (index = wgmma_tile::item_index<C>(round)) < items; ++round) {
       const Item item = wgmma_general::item_of<C>(a, index);
+      const Places place = places();
       cursor.advance(); /* past the first K */
 #pragma unroll 1
       for (uint32_t left = item.tiles.count(); left > 0; --left) {
         if (left > 1) cursor.advance();
         hopper::barrier_wait(at.raw_full(raw.slot), raw.parity);
         hopper::barrier_wait(at.empty(cursor.slot), cursor.parity ^ 1);
-        const uint32_t from = at.raw(raw.slot), to = at.slot(cursor.slot);
-#pragma unroll 1
-        for (uint32_t i = 0; i < kPieces; i += kAtOnce) transpose(from, to, 2 * i + warp);
+        transpose(at.raw(raw.slot) + place.read, at.slot(cursor.slot) + place.write);
         hopper::fence_async(); /* before wgmma reads what was stored, and the copy engine writes where it was read */
         hopper::named_sync(kTransposeBarrier, kTransposers);
         if (threadIdx.x % kTransposers == 0)
