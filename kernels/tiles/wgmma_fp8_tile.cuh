@@ -12,9 +12,9 @@
  *
  * The tensor cores' sums of e4m3 have 14 bits. `part` holds P V of one tile, which is added to the fp32 sums in `o`
  * with a factor: the scale of V times what the reference has grown by since the round began. So a new maximum does
- * not rescale `o`. Only where a tile's sum of weights times that growth exceeds 2^60 are `o` and the sums rescaled
- * (`settle`). Where `part` is too large for the registers
- * beside `o`, it has a part of the columns, and P V is made in as many products, one after the other. */
+ * not rescale `o`. Only where that growth exceeds 2^45 are `o` and the sums rescaled (`settle`). Where `part` is too
+ * large for the registers beside `o`, it has a part of the columns, and P V is made in as many products, one after
+ * the other. */
 #ifndef ATTNBENCH_KERNELS_WGMMA_FP8_TILE_CUH
 #define ATTNBENCH_KERNELS_WGMMA_FP8_TILE_CUH
 
