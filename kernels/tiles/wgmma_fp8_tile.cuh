@@ -12,9 +12,9 @@
  *
  * The tensor cores' sums of e4m3 have 14 bits. `part` holds P V of one tile, which is added to the fp32 sums in `o`
  * with a factor: the scale of V times what the reference has grown by since the round began. So a new maximum does
- * not rescale `o`. Only where a tile's sum of weights times that growth exceeds 2^60 are `o` and the sums rescaled
- * (`settle`). Where `part` is too large for the registers
- * beside `o`, it has a part of the columns, and P V is made in as many products, one after the other. */
+ * not rescale `o`. Only where that growth exceeds 2^45 are `o` and the sums rescaled (`settle`). Where `part` is too
+ * large for the registers beside `o`, it has a part of the columns, and P V is made in as many products, one after
+ * the other. */
 #ifndef ATTNBENCH_KERNELS_WGMMA_FP8_TILE_CUH
 #define ATTNBENCH_KERNELS_WGMMA_FP8_TILE_CUH
 
@@ -190,51 +190,54 @@ struct Transposer {
   Cursor<C::kSlots> cursor;
   Cursor<kRawSlots> raw;
 
-  static __device__ __forceinline__ uint32_t swizzled(uint32_t slab, uint32_t row, uint32_t chunk) {
-    return slab + row * 128 + (chunk ^ row % 8) * 16;
+  /* Pieces of 32 keys and 16 columns: a warp has every other 16 columns, and of those all keys at once, so that the
+   * latency of the reads is waited for once. Of a column pair, lanes of the lower half of the warp store the even
+   * column first, the others the odd one, so that the eight rows that are stored at a time lie in different banks. */
+  static constexpr uint32_t kPieces = C::kKeys / 32;
+  static_assert(C::kDv % 32 == 0);
+
+  /* Where a lane reads and writes the first piece, in bytes from the tiles' beginnings. The others lie at constant
+   * distances, but for the swizzle, which exchanges pairs of chunks in a row of eight. */
+  struct Places {
+    uint32_t read, write;
+  };
+  static __device__ __forceinline__ Places places() {
+    const uint32_t thread = ptx::opaque(threadIdx.x); /* kept from one item to the next, they would be spilled */
+    const uint32_t lane = thread % kWarp, warp = thread / kWarp % 2, row = lane % 8, set = lane / 8 % 2;
+    const uint32_t column = warp * 16 + 2 * row + (set ^ (row >= 4 ? 1 : 0)), half = lane / 16;
+    return {lane * 128 + (warp ^ row) * 16, column * 128 + (half ^ column % 8) * 16};
   }
 
-  /* Pieces of 32 keys and 16 columns, some at once, so that the latency of the reads is waited for once. Of a column
-   * pair, lanes of the lower half of the warp store the even column first, the others the odd one, so that the eight
-   * rows that are stored at a time lie in different banks. */
-  static constexpr uint32_t kColumns = C::kDv / 16, kPieces = C::kKeys / 32 * kColumns / 2; /* of a warp */
-  static constexpr uint32_t kAtOnce = C::kProducerRegisters > 40 && kPieces % 4 == 0   ? 4
-                                      : C::kProducerRegisters > 40 && kPieces % 3 == 0 ? 3
-                                                                                       : 2;
-
-  __device__ __forceinline__ void transpose(uint32_t from, uint32_t to, uint32_t first_piece) const {
-    const uint32_t lane = threadIdx.x % kWarp, row = lane % 8, half = lane / 16, set = lane / 8 % 2;
-    const bool is_swapped = lane >= 16; /* of what the lane holds; of the row whose address it gives: row >= 4 */
+  static __device__ __forceinline__ void transpose(uint32_t from, uint32_t to) {
+    const bool is_swapped = threadIdx.x % kWarp >= 16; /* of what the lane holds; of the row whose address it gives:
+                                                        * row >= 4 */
     const uint32_t first = is_swapped ? 0x7531 : 0x6420, second = is_swapped ? 0x6420 : 0x7531;
-    uint32_t m[kAtOnce][4];
+#pragma unroll 1
+    for (uint32_t columns = 0; columns < C::kDv / 32; ++columns, to += 32 * 128) {
+      const uint32_t read = (from ^ columns % 4 * 32) + columns / 4 * C::kKeys * 128;
+      uint32_t m[kPieces][4];
 #pragma unroll
-    for (uint32_t i = 0; i < kAtOnce; ++i) {
-      const uint32_t piece = first_piece + 2 * i, keys = piece / kColumns, columns = piece % kColumns;
-      ptx::ldmatrix_x4_trans(m[i], swizzled(from + columns / 8 * C::kKeys * 128, keys * 32 + lane, columns % 8));
-    }
+      for (uint32_t i = 0; i < kPieces; ++i) ptx::ldmatrix_x4_trans(m[i], read + i * 32 * 128);
 #pragma unroll
-    for (uint32_t i = 0; i < kAtOnce; ++i) {
-      const uint32_t piece = first_piece + 2 * i, keys = piece / kColumns, columns = piece % kColumns;
-      const uint32_t w[4] = {__byte_perm(m[i][0], m[i][1], first), __byte_perm(m[i][0], m[i][1], second),
-                             __byte_perm(m[i][2], m[i][3], first), __byte_perm(m[i][2], m[i][3], second)};
-      const uint32_t column = columns * 16 + 2 * row + (set ^ (row >= 4 ? 1 : 0));
-      ptx::stmatrix_x4(swizzled(to, column, keys * 2 + half), w);
+      for (uint32_t i = 0; i < kPieces; ++i) {
+        const uint32_t w[4] = {__byte_perm(m[i][0], m[i][1], first), __byte_perm(m[i][0], m[i][1], second),
+                               __byte_perm(m[i][2], m[i][3], first), __byte_perm(m[i][2], m[i][3], second)};
+        ptx::stmatrix_x4(to ^ i * 32, w);
+      }
     }
   }
 
   __device__ __forceinline__ void run() {
-    const uint32_t warp = threadIdx.x / kWarp % 2;
     for (uint32_t round = 0, index; (index = wgmma_tile::item_index<C>(round)) < items; ++round) {
       const Item item = wgmma_general::item_of<C>(a, index);
+      const Places place = places();
       cursor.advance(); /* past the first K */
 #pragma unroll 1
       for (uint32_t left = item.tiles.count(); left > 0; --left) {
         if (left > 1) cursor.advance();
         hopper::barrier_wait(at.raw_full(raw.slot), raw.parity);
         hopper::barrier_wait(at.empty(cursor.slot), cursor.parity ^ 1);
-        const uint32_t from = at.raw(raw.slot), to = at.slot(cursor.slot);
-#pragma unroll 1
-        for (uint32_t i = 0; i < kPieces; i += kAtOnce) transpose(from, to, 2 * i + warp);
+        transpose(at.raw(raw.slot) + place.read, at.slot(cursor.slot) + place.write);
         hopper::fence_async(); /* before wgmma reads what was stored, and the copy engine writes where it was read */
         hopper::named_sync(kTransposeBarrier, kTransposers);
         if (threadIdx.x % kTransposers == 0)
@@ -254,8 +257,8 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
   using Base::acquire, Base::release, Base::release_q, Base::acquire_q, Base::begin_turn, Base::end_turn;
   using Base::acquire_last, Base::drop, Base::drop_before_first, Base::forward, Base::has_next, Base::work_info;
   using Base::first_tile, Base::last_tile, Base::plain_begin, Base::plain_end, Base::masked_end, Base::unseen_end;
-  static constexpr float kScaleBits = 8.0f;  /* weights are scaled by 2^8 */
-  static constexpr float kSumMost = 0x1p60f; /* of a tile's weights, as they are added to the row's sum */
+  static constexpr float kScaleBits = 8.0f;   /* weights are scaled by 2^8 */
+  static constexpr float kLiftMost = 0x1p45f; /* so that a tile's weights, times it, stay far from infinity */
 
   float part[C::kChunk / 2]; /* as o, of a chunk of columns; P V of one tile */
   uint32_t w[C::kKeys / 8];  /* weights, the A operand */
@@ -312,20 +315,24 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
     }
   }
 
-  /* Scores to weights, whose sums are added to those of the rows. `next_lift` is theirs. */
-  template <bool Masked, typename At>
+  /* Scores to weights, whose sums are added to those of the rows. `next_lift` is theirs. `Plain`: no score is masked
+   * or capped, and no block of keys has scales of its own; what all that takes would stand in the way of each tile.
+   */
+  template <bool Plain, typename At>
   __device__ __forceinline__ void soften(uint32_t round, uint32_t tile, float (&next_lift)[2],
                                          uint32_t (&packed)[C::kKeys / 8], const At &at_chunk) {
     float scale = exponent_scale;
-    if (a.blocks > 0) scale = score_scale(round, tile) * (a.cap_scale != 0.0f ? a.cap_scale : a.scale_log2);
-    if (a.cap_scale != 0.0f) cap(scale), scale = a.scale_log2;
-    if (Masked) this->mask(round, tile);
-    raise(scale, next_lift);
+    if constexpr (!Plain) {
+      if (a.blocks > 0) scale = score_scale(round, tile) * (a.cap_scale != 0.0f ? a.cap_scale : a.scale_log2);
+      if (a.cap_scale != 0.0f) cap(scale), scale = a.scale_log2;
+      this->mask(round, tile);
+    }
+    const bool is_large = raise(scale, next_lift);
     float tile_sum[2];
     at_chunk(1);
 #pragma unroll
     for (uint32_t i = 0; i < 2; ++i) {
-      const float base = softmax.reference[i] == minus_infinity() ? 0.0f : softmax.reference[i];
+      const float base = !Plain && softmax.reference[i] == minus_infinity() ? 0.0f : softmax.reference[i];
       float sum[2] = {0.0f, 0.0f};
 #pragma unroll
       for (uint32_t j = 0; j < C::kKeys / 8; ++j)
@@ -341,16 +348,17 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
     pack(packed);
     hopper::pin(packed);
     /* The branch also keeps the compiler from waiting for P V of the tile before first. */
-    if (__any_sync(kFullWarp, fmaxf(tile_sum[0] * next_lift[0], tile_sum[1] * next_lift[1]) > kSumMost))
-      settle(next_lift);
+    if (is_large) settle(next_lift);
 #pragma unroll
     for (uint32_t i = 0; i < 2; ++i) softmax.sum[i] = fmaf(tile_sum[i], next_lift[i], softmax.sum[i]);
   }
   /* Maxima are taken on the bits as signed integers, three at a time, which is right if any score is at least 0.
-   * Where all scores that a thread has of a row are negative, the maxima are computed again as floats. */
-  __device__ __forceinline__ void raise(float scale, float (&next_lift)[2]) {
+   * Where all scores that a thread has of a row are negative, the maxima are computed again as floats. True: what the
+   * weights of some row of the warp are to be multiplied by is large. */
+  __device__ __forceinline__ bool raise(float scale, float (&next_lift)[2]) {
     float largest[2];
-    bool is_negative = false, grew = false;
+    int32_t signs = 0; /* negative: a maximum is */
+    bool grew = false;
 #pragma unroll
     for (uint32_t i = 0; i < 2; ++i) {
       const auto bits = [&](uint32_t j) { return __float_as_int(s[j / 2 * 4 + 2 * i + j % 2]); };
@@ -360,11 +368,11 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
       const int32_t most = max(x[0], x[1]);
       largest[i] = fmaf(__int_as_float(most), scale, -kScaleBits);
       next_lift[i] = lift[i];
-      is_negative = is_negative || most < 0;
-      grew = grew || largest[i] > softmax.reference[i];
+      signs |= most;
+      grew |= largest[i] > softmax.reference[i];
     }
-    if (!__any_sync(kFullWarp, grew || is_negative)) return;
-    if (__any_sync(kFullWarp, is_negative)) {
+    if (!__any_sync(kFullWarp, grew | (signs < 0))) return false;
+    if (__any_sync(kFullWarp, signs < 0)) {
 #pragma unroll
       for (uint32_t i = 0; i < 2; ++i) {
         float x = s[2 * i];
@@ -379,6 +387,7 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
       if (before != minus_infinity()) next_lift[i] *= ptx::ex2(next - before);
       softmax.reference[i] = next;
     }
+    return __any_sync(kFullWarp, fmaxf(next_lift[0], next_lift[1]) > kLiftMost);
   }
   /* Rescales o and the sums to the reference as it is, which is `now` times the one that they had. */
   __device__ __forceinline__ void settle(float (&now)[2]) {
@@ -435,7 +444,7 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
   }
 
   /* One tile further: `tile` is the one whose scores are begun, the weights are those of the tile after it. */
-  template <bool Masked>
+  template <bool Plain>
   __device__ __forceinline__ void step(uint32_t round, uint32_t tile) {
     const uint32_t k = acquire();
     begin_turn();
@@ -448,11 +457,11 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
     this->template wait<1>();
     hopper::pin(s);
     release(k);
-    if (tile == first) release_q(round);
+    if (!Plain && tile == first) release_q(round);
     float next_lift[2];
     uint32_t packed[C::kKeys / 8];
-    const float scale = value_scale(round, tile + 1);
-    soften<Masked>(round, tile, next_lift, packed, [&](uint32_t chunk) {
+    const float scale = Plain ? v_scale : value_scale(round, tile + 1);
+    soften<Plain>(round, tile, next_lift, packed, [&](uint32_t chunk) {
       if (chunk < C::kChunks) next_chunk(v, chunk, scale);
     });
     this->template wait<0>();
@@ -463,10 +472,10 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
 #pragma unroll
     for (uint32_t i = 0; i < C::kKeys / 8; ++i) w[i] = packed[i] | (w[i] & nothing);
   }
-  template <bool Masked>
+  template <bool Plain>
   __device__ __forceinline__ void steps(uint32_t round, uint32_t &tile, uint32_t end) {
 #pragma unroll 1
-    while (tile > end) step<Masked>(round, --tile);
+    while (tile > end) step<Plain>(round, --tile);
   }
 
   /* The first tile of a round, whose product has been waited for, and the turns to pass on. */
@@ -486,7 +495,7 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
     release(k);
     if (tile == first) release_q(round);
     float next_lift[2]; /* stays 1 */
-    soften<true>(round, tile, next_lift, w, [](uint32_t) {});
+    soften<false>(round, tile, next_lift, w, [](uint32_t) {});
     if ((work_info(round).z & 0xffff) > 0) drop(1); /* V of the last tile before them */
 #pragma unroll 1
     for (uint32_t turns = work_info(round).w >> 16; turns > 0; --turns) begin_turn(), end_turn();
@@ -508,9 +517,15 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
     for (uint32_t round = 0;; ++round) {
       begin_round(round, k);
       uint32_t tile = last_tile(round);
-      steps<true>(round, tile, masked_end(round));
-      steps<false>(round, tile, unseen_end(round));
-      steps<true>(round, tile, first);
+      const bool has_plain = a.blocks == 0 && a.cap_scale == 0.0f;
+      uint32_t end = has_plain ? masked_end(round) : first;
+#pragma unroll 1
+      for (;;) { /* twice at most */
+        steps<false>(round, tile, end);
+        if (end == first) break;
+        steps<true>(round, tile, unseen_end(round));
+        end = first;
+      }
       const uint32_t v = acquire_last(round);
       add_pending();
       begin_turn();

@@ -218,7 +218,7 @@ mla_mutant() { # NAME SED
   mutant fp8 raw_unawaited 's/hopper::barrier_wait\(at.raw_full\(raw.slot\), raw.parity\);//'
   mutant fp8 last_not_added 's/^      add_pending\(\);//'
   mutant fp8 growth_lost 's/next_lift\[i\] \*= ptx::ex2\(next - before\)/next_lift[i] *= 1.0f/'
-  mutant fp8 negative_maxima 's/grew \|\| is_negative/grew/'
+  mutant fp8 negative_maxima 's/grew \| \(signs < 0\)/grew/'
   mutant fp8 unscaled 's/kScaleBits = 8/kScaleBits = 0/'
 }
 
