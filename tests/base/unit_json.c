@@ -138,7 +138,7 @@ TEST(get_is_case_sensitive) {
 }
 
 TEST(nearest_name_is_within_its_edits) {
-  static const char *const names[] = {"serial", "scalar", "wmma", "cp_async", "split_kv", "B", NULL};
+  static const char *const names[] = {"serial", "scalar", "wmma", "wgmma", "cp_async", "split_kv", "B", NULL};
   static const struct {
     const char *text, *expected;
   } rows[] = {
@@ -147,6 +147,7 @@ TEST(nearest_name_is_within_its_edits) {
       {"Scaler", "scalar"},
       {"cpasinc", "cp_async"},
       {"wma", "wmma"},
+      {"wgma", "wgmma"}, /* as near to wmma, which begins otherwise */
       {"wxyz", NULL},
       {"b", "B"},
       {"Q", NULL},
