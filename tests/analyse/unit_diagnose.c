@@ -121,7 +121,7 @@ static void build_s1_table(void) {
 
 TEST(two_blocks_leave_the_gpu_idle) {
   build_s1_table();
-  assert_measured(0, FINDING_ID_below_one_wave, "2 blocks on 58 SMs: 2 SMs get one = 3.4 %");
+  assert_measured(0, FINDING_ID_below_one_wave, "2 blocks on 58 SMs: 2 SMs (3.4 %) get one");
   assert_advice(0, FINDING_ID_below_one_wave,
                 "split K/V over blocks (flash decoding), splits = 2 per q tile: 4 blocks where "
                 "one wave holds 116; there are no more K/V tiles");
@@ -202,7 +202,7 @@ TEST(residency_that_is_only_a_bound_is_said_to_be_one) {
   struct row_spec spec = SCALAR(1, 1, 128, 0);
   spec.resident_blocks = 0;
   rows_build(&rows, &spec, 1, "l4", NULL);
-  assert_measured(0, FINDING_ID_below_one_wave, "as at most 6 fit on one SM");
+  assert_measured(0, FINDING_ID_below_one_wave, "since at most 6 blocks fit on one SM");
 }
 
 /* ---- growth -------------------------------------------------------------------------------------------------- */
