@@ -188,7 +188,7 @@ static const char *scaling_at(uint32_t i) {
 }
 static void describe_scaling(FILE *out, uint32_t index) {
   fprintf(out, "%s, a verdict of the table of scaling over B*H\n", scaling_at(index));
-  text_paragraph(out, "means    ", "the time grew %s", scaling_verdict_help((enum scaling_verdict)index));
+  text_paragraph(out, "means    ", "%s", scaling_verdict_help((enum scaling_verdict)index));
 }
 
 /* What bounds a row, and when it does. */
