@@ -335,8 +335,7 @@ static struct status unknown(const char *name) {
   for (size_t k = 0; k < KIND_COUNT; ++k) {
     for (uint32_t i = 0; kinds[k].at(i) != NULL && count < NAMES_MAX; ++i) names[count++] = kinds[k].at(i);
   }
-  const char *nearest =
-      strlen(name) > 3 ? json_nearest(name, names) : NULL; /* three letters are near to many words */
+  const char *nearest = json_nearest(name, names);
   return status_make(
       STATUS_USAGE,
       "\"%s\" is no variant, finding, verdict, status, column, exit code, key of the problem or value of one%s%s%s "

@@ -149,6 +149,8 @@ TEST(nearest_name_is_within_its_edits) {
       {"wma", "wmma"},
       {"wgma", "wgmma"}, /* as near to wmma, which begins otherwise */
       {"wxyz", NULL},
+      {"wmx", "wmma"}, /* half of the letters of wmma */
+      {"axa", NULL},
       {"b", "B"},
       {"Q", NULL},
       {"nothing_like", NULL},

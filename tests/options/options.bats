@@ -49,6 +49,9 @@ load ../helper
   expect_refusal 2 'a sweep is given as --sweep v3' -- v3
   expect_refusal 2 'a sweep is given as --sweep mine.json' -- mine.json
   expect_refusal 2 'the first word may be a verb (run plan list' -- bench --sweep v3
+  expect_refusal 2 '"foo" is not understood; the keys are' -- --shape B=1,H=1,S=8,D=8,foo
+  expect_err 'bhsd, bshd, qkv, hnd, v_in_k stand alone'
+  expect_refusal 2 '--sweep is missing; for example: attnbench --sweep v3' --
   expect_refusal 2 'give the path of the Python file' -- --sweep v3 --load "$TMP/none.py:f"
   expect_refusal 2 'give one that was built on this system' -- --sweep v3 --load README.md
 }
@@ -70,7 +73,7 @@ GQA,H, a member of the problem
 TFLOPS,rate, a column of the table
 Waves,waves, a column of the table
 WORDS
-  expect_refusal 2 '`attnbench describe problem` the keys, README the other words' -- describe foo
+  expect_refusal 2 '`attnbench describe problem` the keys, README the other words' -- describe nothing_like
   refute_err 'did you mean'
 }
 
