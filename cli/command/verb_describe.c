@@ -162,7 +162,7 @@ static void describe_finding(FILE *out, uint32_t index) {
   const enum finding_id id = (enum finding_id)index;
   fprintf(out, "%s, a finding (%s)\n", finding_name(id), finding_severity_name(finding_severity(id)));
   text_paragraph(out, "means    ", "%s", finding_help(id));
-  text_paragraph(out, "when     ", "%s", finding_rule(id));
+  text_paragraph(out, "rule     ", "%s", finding_rule(id));
   text_paragraph(out, "remedy   ", "%s", finding_remedy(id));
   for (size_t i = 0; i < finding_threshold_count(); ++i) {
     const struct finding_threshold *threshold = finding_threshold_at(i);

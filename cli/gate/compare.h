@@ -76,7 +76,8 @@ enum { COMPARE_SUITE_ROWS_MIN = 8, COMPARE_LOOKS_MAX = 3 };
 #define COMPARE_VERDICT_MAP(X)                                                                                  \
   X(same, EXIT_CODE_OK, "not slower by as much as the threshold, and not certainly faster")                     \
   X(improved, EXIT_CODE_OK, "faster by at least three quarters of the threshold, with confidence")              \
-  X(regressed, EXIT_CODE_REGRESSION, "slower by at least three quarters of the threshold, with confidence")     \
+  X(regressed, EXIT_CODE_REGRESSION,                                                                            \
+    "slower by at least three quarters of the threshold (--threshold), with confidence")                        \
   X(cycles, EXIT_CODE_REGRESSION, "as fast, but only because its clock was higher: it needs more SM cycles")    \
   X(inconclusive, EXIT_CODE_INCONCLUSIVE, "too noisy, or too few processes, to tell same from regressed")       \
   X(clock, EXIT_CODE_INCONCLUSIVE, "time and SM cycles disagree because the clocks differed: cannot be judged") \

@@ -61,8 +61,8 @@ static struct status read_one(const struct spec *spec, const struct attn_axis *a
 static struct status bad_value(const struct spec *spec, const struct attn_axis *axis, const char *text) {
   if (axis->kind != AXIS_WHOLE) return not_a_value(spec, axis, text);
   return status_make(
-      STATUS_USAGE, "--shape %s: \"%s\" is not a value of %s; write 512, 512:4096:*2, 512:4096:+512%s%s", spec->text,
-      text, axis->name, axis->example != NULL ? ", or " : "", axis->example != NULL ? axis->example : "");
+      STATUS_USAGE, "--shape %s: \"%s\" is not a value of %s; write 512, 512:4096:*2 or 512:4096:+512%s%s",
+      spec->text, text, axis->name, axis->example != NULL ? ", or " : "", axis->example != NULL ? axis->example : "");
 }
 
 /* ":LAST:*FACTOR" or ":LAST:+STEP" behind the first number. */

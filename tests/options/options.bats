@@ -52,6 +52,8 @@ load ../helper
   expect_refusal 2 '"foo" is not understood; the keys are' -- --shape B=1,H=1,S=8,D=8,foo
   expect_err 'bhsd, bshd, qkv, hnd, v_in_k stand alone'
   expect_refusal 2 '--sweep is missing; for example: attnbench --sweep v3' --
+  expect_refusal 7 'is no sweep but a file of "attnbench.times/1"; attnbench report FILE shows' -- --sweep tests/data/times_s1.json
+  expect_refusal 7 'is no sweep but the manifest of a kernel; give it to --load' -- --sweep "$(write_file k.json '{"attnbench_kernel": 1}')"
   expect_refusal 2 'give the path of the Python file' -- --sweep v3 --load "$TMP/none.py:f"
   expect_refusal 2 'give one that was built on this system' -- --sweep v3 --load README.md
 }
