@@ -283,7 +283,10 @@ static uint32_t loaded_count;
 static struct status plugin_open(const char *path, const struct attn_plugin **out) {
   void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (object == NULL)
-    return status_make(STATUS_USAGE, "--load %s: cannot be opened as a shared object: %s", path, dlerror());
+    return status_make(STATUS_USAGE,
+                       "--load %s: cannot be opened as a shared object: %s; give one that was built on this system "
+                       "with -shared, with the libraries that it needs in reach (kernels/example/README.md)",
+                       path, dlerror());
   *out = dlsym(object, ATTN_PLUGIN_SYMBOL);
   if (*out != NULL) return status_ok();
   return status_make(STATUS_USAGE,

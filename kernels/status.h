@@ -11,21 +11,21 @@ extern "C" {
 #endif
 
 /* EXIT(name, number, meaning): what the process ends with, as --help shows it and README repeats it. */
-#define EXIT_CODE_MAP(X)                                                                     \
-  X(OK, 0, "every selected cell is present and right")                                       \
-  X(REGRESSION, 1, "a cell is slower than its base")                                         \
-  X(USAGE, 2, "the command line is not understood, or it selects nothing")                   \
-  X(WRONG, 3, "a result did not match the oracle")                                           \
-  X(COVERAGE, 4, "a cell is missing, left out, failed, crashed, timed out or would not fit") \
-  X(INCONCLUSIVE, 5, "too noisy to decide")                                                  \
-  X(NOT_COMPARABLE, 6, "the two sides of a comparison are not comparable")                   \
-  X(INPUT, 7, "a sweep, journal, report or baseline file is invalid")                        \
-  X(OUTPUT, 8, "an output could not be written")                                             \
-  X(INTERNAL, 9, "an internal error, an unusable device, or a timer that is not right")      \
-  X(NO_GPU, 77, "a GPU was required and there is none")                                      \
-  X(SIGHUP, 129, "hung up (SIGHUP); a report of what was measured so far is written")        \
-  X(SIGINT, 130, "interrupted (Ctrl-C); a report of what was measured so far is written")    \
-  X(SIGPIPE, 141, "whoever read the standard output closed it, as head does")                \
+#define EXIT_CODE_MAP(X)                                                                      \
+  X(OK, 0, "every selected cell is present and right")                                        \
+  X(REGRESSION, 1, "a cell, or all cells together, became slower than the base")              \
+  X(USAGE, 2, "the command line is not understood, or it selects nothing")                    \
+  X(WRONG, 3, "a result did not match the oracle")                                            \
+  X(COVERAGE, 4, "a cell has no result: missing, left out, implausible, failed or too large") \
+  X(INCONCLUSIVE, 5, "too noisy, or too few processes, to decide")                            \
+  X(NOT_COMPARABLE, 6, "the two sides of a comparison are not comparable")                    \
+  X(INPUT, 7, "a sweep, journal, report or baseline file is invalid")                         \
+  X(OUTPUT, 8, "an output could not be written")                                              \
+  X(INTERNAL, 9, "an internal error, an unusable device, or a timer that is not right")       \
+  X(NO_GPU, 77, "a GPU was required and there is none")                                       \
+  X(SIGHUP, 129, "hung up (SIGHUP); a report of what was measured so far is written")         \
+  X(SIGINT, 130, "interrupted (Ctrl-C); a report of what was measured so far is written")     \
+  X(SIGPIPE, 141, "the program that read the standard output closed it, as head does")        \
   X(SIGTERM, 143, "terminated (SIGTERM); a report of what was measured so far is written")
 
 enum exit_code {

@@ -127,8 +127,8 @@ struct attn_launched {
 struct attn_plan {
   struct attn_pass pass[ATTN_PASSES_MAX];
   uint32_t pass_count;   /* 0 for host variants, and for a vendor's library until it is bound */
-  uint32_t zeroed_bytes; /* of the workspace, from its beginning: zero before the first launch, and left zero by every
-                          * launch; for what the blocks of a launch tell each other, such as how many have arrived */
+  uint32_t zeroed_bytes; /* The first bytes of the workspace. They are zero before the first launch, and every launch
+                          * has to leave them zero. Blocks can count in them how many blocks have arrived. */
   uint64_t workspace_bytes;
   uint32_t tile_q, tile_kv;      /* rows of Q and of K/V per tile */
   uint32_t splits;               /* KV splits; 1 when keys are not split */

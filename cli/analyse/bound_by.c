@@ -202,9 +202,8 @@ static bool is_chain(const struct facts *facts, struct bound_by *out) {
 static void put_none(const struct facts *facts, struct bound_by *out) {
   out->limit = BOUND_none;
   out->ratio = facts->count > 0 ? facts->share[facts->order[0]] : (double)NAN;
-  text_append(out->text, BOUND_BY_TEXT_MAX, "none of ");
+  text_append(out->text, BOUND_BY_TEXT_MAX, "no limit reaches %.0f %%: ", 100 * bound_by_share_min());
   append_pipes(facts, 0, out->text);
-  text_append(out->text, BOUND_BY_TEXT_MAX, " above %.0f %%", 100 * bound_by_share_min());
   append_where(facts, out->text);
 }
 

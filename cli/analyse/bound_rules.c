@@ -223,8 +223,8 @@ static bool step_measure(const struct rules_row *row, struct finding *f) {
   const struct pass_metrics *m = &row->metrics->pass[row->slowest_pass];
   const uint64_t warps = (uint64_t)m->resident_blocks * ((m->threads_per_block + 31) / 32);
   rules_put(f->advice,
-            "every SM has work and %s %s resident on it, so the chain inside a tile decides: `profile` with ncu says "
-            "what warps wait for",
+            "every SM has work and %s %s resident on it, so instructions that wait for one another bound it: "
+            "with --profile ncu says what warps wait for",
             rules_count(warps, "warp").text, warps == 1 ? "is" : "are");
   return true;
 }

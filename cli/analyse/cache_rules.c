@@ -160,15 +160,15 @@ bool cache_rules_convert_bound(const struct rules_row *row, struct finding *f) {
   if (least_us < fixed_us || share >= finding_limits.near_roof_min) return false;
   if (row->now_us - fixed_us < finding_limits.convert_cost_min * least_us) return false;
   f->pass = metrics_main_pass(row->record);
-  rules_put(f->measured, "%s with K and V of e4m3 and %s with those of %s%s%s, of %.2fx the bytes; ",
+  rules_put(f->measured, "%s with K and V of e4m3; %s with K and V of %s%s%s, which are %.2fx the bytes; ",
             rules_us(row->now_us).text, rules_us(wide_us).text, attn_dtype_name(row->shape->dtype),
             wide.source != NULL ? " in " : "", wide.source != NULL ? wide.source : "",
             wide.metrics->bytes / row->metrics->bytes);
   if (by_bytes)
-    rules_append(f->measured, "those keep DRAM busy for %.0f %% of their time, these for %.0f %%", 100 * wide_share,
-                 100 * share);
+    rules_append(f->measured, "with %s DRAM is busy for %.0f %% of the time, with e4m3 for %.0f %%",
+                 attn_dtype_name(row->shape->dtype), 100 * wide_share, 100 * share);
   else
-    rules_append(f->measured, "bytes bound neither");
+    rules_append(f->measured, "DRAM bounds neither");
   rules_append(f->measured, ": the rest is the conversion of each number");
   counter_rules_append_stall(row, f->measured);
   rules_put(f->advice,

@@ -12,117 +12,145 @@ enum finding_severity { FINDING_NOTE, FINDING_WARNING, FINDING_SEVERE };
  */
 #define FINDING_MAP(X)                                                                                               \
   X(geometry_rules, grid_misses_bh, SEVERE,                                                                          \
-    "the grid does not grow with B*H: batch and heads run one after the other in a block",                           \
-    "no grid axis walks B, or none walks the heads, and there are several", "put B*H on a grid axis")                \
+    "the grid does not grow with B*H: a block computes several (batch, head) pairs one after the other",             \
+    "no axis of the grid covers B, or none covers the heads, although there are several", "put B*H on a grid axis")  \
   X(geometry_rules, below_one_wave, WARNING,                                                                         \
-    "fewer blocks than the GPU can hold at once: SMs or their slots stay idle",                                      \
-    "SMs stay without a block; or every SM has one, but blocks that loop over several items leave slots empty "      \
-    "which "                                                                                                         \
-    "more blocks would fill at a gain",                                                                              \
-    "split the keys or D over blocks, take fewer rows per block, or batch more B*H: what the model of time says is " \
-    "fastest")                                                                                                       \
-  X(geometry_rules, tail_wave, WARNING, "the last wave is mostly empty but takes as long as a full one",             \
-    "idle share of the slots over all waves; within one wave, of the SMs; for blocks that loop over items, of "      \
-    "their "                                                                                                         \
-    "rounds",                                                                                                        \
+    "the grid has fewer blocks than the GPU can hold at once: SMs, or places for blocks on them, stay idle",         \
+    "some SMs have no block; or every SM has one, the blocks loop over several items, and more blocks would make "   \
+    "the row faster",                                                                                                \
+    "split the keys or D over blocks, take fewer rows per block, or batch more B*H: the advice is what the model "   \
+    "of "                                                                                                            \
+    "time finds to be the fastest")                                                                                  \
+  X(geometry_rules, tail_wave, WARNING,                                                                              \
+    "the blocks do not divide evenly over the GPU: in the last wave, or the last round, many SMs have nothing to "   \
+    "do",                                                                                                            \
+    "the share of all places for blocks that stay idle over all waves; within one wave, of the SMs; for blocks "     \
+    "that "                                                                                                          \
+    "loop over items, of their rounds. All blocks are taken to be equally long, so it is not reported beside "       \
+    "imbalanced",                                                                                                    \
     "choose tiles or splits that fill the last wave")                                                                \
-  X(balance_rules, imbalanced, WARNING, "some blocks have more keys than others, and the GPU waits for the longest", \
-    "the time of the pass, simulated with each block's tiles of keys as its length, against blocks of equal work",   \
-    "start the longest items first; cut them, or give each block an equal part of all tiles of keys")                \
+  X(balance_rules, imbalanced, WARNING,                                                                              \
+    "some blocks have more tiles of keys than others, and the launch lasts until the longest block ends",            \
+    "the time of the launch in a simulation, where a block takes as long as it has tiles of keys, over the time "    \
+    "with "                                                                                                          \
+    "blocks of equal work",                                                                                          \
+    "start the longest items first; cut the longest items; or give each block an equal part of all tiles of keys")   \
   X(resource_rules, smem_limits_occupancy, NOTE, "shared memory decides how many blocks fit on an SM",               \
-    "the grid fills the GPU, few warps fit on an SM, shared memory is why, and no pipe is busy half of the time",    \
-    "fewer stages, smaller tiles, 16-bit staging")                                                                   \
+    "the grid fills the GPU, few warps fit on an SM because of shared memory, one more block would make the row "    \
+    "faster, and no pipe is busy for half of the time",                                                              \
+    "fewer stages, smaller tiles, or 16-bit staging")                                                                \
   X(resource_rules, registers_limit_occupancy, NOTE, "registers decide how many blocks fit on an SM",                \
-    "the same for registers, but not of a tensor kernel that keeps scores and output there on purpose",              \
-    "less state per thread; capping registers alone was slower wherever it was measured")                            \
+    "the rule of smem_limits_occupancy, for registers; not for a tensor-core kernel that keeps scores and output "   \
+    "in "                                                                                                            \
+    "registers on purpose",                                                                                          \
+    "less state per thread; a cap on the registers alone made kernels slower wherever it was measured")              \
   X(resource_rules, spills, WARNING, "registers spill to local memory",                                              \
-    "the compiler reserved local memory, or a profiler counted its traffic", "fewer values alive per thread")        \
+    "the compiler reserved local memory, or a profiler counted its traffic", "keep fewer values alive per thread")   \
   X(resource_rules, idle_threads, WARNING, "threads that hold no query row wait while the others compute",           \
-    "share of a block's threads that hold no query row in the compute phase and fetch nothing for those that do",    \
+    "the share of a block's threads that hold no query row in the compute phase, and that fetch nothing for those "  \
+    "that do",                                                                                                       \
     "let several threads share a query row")                                                                         \
-  X(bound_rules, memory_bound, NOTE, "close to the DRAM roof: only moving fewer bytes helps",                        \
-    "the time that DRAM needs at its reachable rate, over the time of the row, is the largest share of all pipes",   \
-    "move each byte once, then fewer bytes")                                                                         \
-  X(bound_rules, compute_bound, NOTE, "close to the compute roof of the pipe it uses",                               \
-    "the same share of the pipe of the products: fp32, mma.sync or wgmma",                                           \
-    "the next faster instruction: tensor cores, then wgmma with TMA; else skip work")                                \
+  X(bound_rules, memory_bound, NOTE, "close to the DRAM roof: only moving fewer bytes makes the row faster",         \
+    "the share of the row's time that DRAM needs at its reachable rate is the largest of all pipes, and at least "   \
+    "near_roof_min",                                                                                                 \
+    "move each byte once; then need fewer bytes")                                                                    \
+  X(bound_rules, compute_bound, NOTE, "close to the compute roof of the pipe that it uses",                          \
+    "the rule of memory_bound, for the pipe of the products: fp32, mma.sync or wgmma",                               \
+    "use the next faster instruction: tensor cores, then wgmma with TMA; where there is none, skip masked tiles")    \
   X(bound_rules, exp_bound, NOTE, "close to the rate of the exponentials",                                           \
-    "the same share of the special-function units, at one exponential per score",                                    \
-    "compute some exponentials by polynomials on the FMA pipe, overlap them with products")                          \
+    "the rule of memory_bound, for the special-function units, at one exponential per score",                        \
+    "compute some exponentials by polynomials on the FMA pipe, and overlap them with products")                      \
   X(bound_rules, l2_bound, NOTE, "close to the bandwidth of L2",                                                     \
-    "the same share of L2, for what the tiles request of it",                                                        \
-    "more query rows per block, multicast within clusters")                                                          \
+    "the rule of memory_bound, for L2 and the bytes that the tiles request of it",                                   \
+    "more query rows per block, or multicast within clusters")                                                       \
   X(bound_rules, shared_bound, NOTE, "close to the bandwidth of shared memory",                                      \
-    "the same share of shared memory: as counted, else what warps read when each reads K and V for its own rows",    \
+    "the rule of memory_bound, for shared memory: its traffic as counted, else what warps read when each reads K "   \
+    "and "                                                                                                           \
+    "V for its own rows",                                                                                            \
     "more query rows per warp; wgmma reads K and V once per 64 rows")                                                \
-  X(bound_rules, between_roofs, NOTE, "no pipe is full, but one is well used: phases take turns",                    \
-    "the largest share of all pipes lies between the two limits; or products and exponentials are both well used "   \
-    "and neither pipe is full",                                                                                      \
-    "overlap the phases, or take the next rung")                                                                     \
+  X(bound_rules, between_roofs, NOTE,                                                                                \
+    "no pipe is full, but one is well used: the phases of the kernel take turns instead of overlapping",             \
+    "the largest share of all pipes is below near_roof_min (of memory_bound) but not below far_from_roof_max; or "   \
+    "products and exponentials both reach turns_min, and neither reaches full_pipe_min",                             \
+    "overlap the phases, or use the next faster instruction")                                                        \
   X(bound_rules, latency_bound, WARNING, "far from every roof: time goes to waiting, not to bytes or FLOPs",         \
-    "the largest share of all pipes is below the limit",                                                             \
+    "the largest share of all pipes is below far_from_roof_max (of between_roofs), and the row is too long for "     \
+    "launch_bound",                                                                                                  \
     "what the row's own figures name: idle SMs, loads that are "                                                     \
     "not copied ahead, what warps wait for, a slower pipe than the GPU has")                                         \
   X(bound_rules, clock_lowered, NOTE,                                                                                \
     "the clock was below its highest: power, heat or a setting bounds the rate, not the kernel alone",               \
-    "the clock measured on the SMs during the row, against the highest one",                                         \
+    "the clock that was measured on the SMs during the row, against the highest one",                                \
     "fewer bytes and instructions per product; compare at equal clocks")                                             \
-  X(growth_rules, scales_with_bh, NOTE, "time against B*H: what growth the waves explain and what they do not",      \
-    "the report has another row that differs in B and H alone", "by the kind of growth")                             \
+  X(growth_rules, scales_with_bh, NOTE, "how the time grew with B*H, and how much of that the waves explain",        \
+    "the report has another row of the variant that differs in B and H alone",                                       \
+    "it depends on the kind of growth, which attnbench describe explains: linear, as_waves, serial, ...")            \
   X(traffic_rules, rereads_kv, WARNING,                                                                              \
-    "K and V are asked for many times: by tiles of few query rows, or past what L2 holds",                           \
-    "few query rows share a read and K and V are asked for several times; or the heads in flight exceed L2",         \
+    "K and V are read many times: few query rows share a read, or the heads in flight do not fit into L2",           \
+    "few query rows share a read, and K and V are requested few_rows_reread_min times; or the heads in flight "      \
+    "exceed L2, and K and V are requested spilled_reread_min times",                                                 \
     "more query rows per read; q tiles on the fastest grid axis")                                                    \
   X(counter_rules, bank_conflicts, WARNING,                                                                          \
-    "lanes of a warp meet in one bank of shared memory and go through it one after the other",                       \
-    "share of the passes through shared memory that are repeats, and their share of the time, as counted",           \
-    "pad rows by 16 bytes or swizzle columns, read with ldmatrix")                                                   \
-  X(counter_rules, uncoalesced, WARNING,                                                                             \
-    "lanes of a warp touch more sectors of global memory than hold what they ask for",                               \
-    "share of the sectors beyond those that hold the bytes asked for, and their share of the time, as counted",      \
+    "lanes of a warp access one bank of shared memory at once, and the accesses are made one after the other",       \
+    "the share of the passes through shared memory that are repeats, and the share of the time that these take, as " \
+    "a profiler counted them",                                                                                       \
+    "pad rows by 16 bytes or swizzle columns, and read with ldmatrix")                                               \
+  X(counter_rules, uncoalesced, WARNING, "a warp touches more sectors of global memory than its data needs",         \
+    "the share of the sectors beyond those that the data needs, and the share of the time that these take, as a "    \
+    "profiler counted them",                                                                                         \
     "let neighbouring lanes take neighbouring 16-byte words")                                                        \
   X(cache_rules, page_scattered, WARNING,                                                                            \
-    "what a head has of a page is so short that DRAM brings bytes which nobody asked for",                           \
-    "bytes of the DRAM bursts that hold the runs of a page, over those of K and V, where DRAM binds",                \
-    "more tokens of a head side by side, or all heads of a token in one block")                                      \
-  X(cache_rules, convert_bound, WARNING,                                                                             \
-    "K and V of e4m3 are read by a kernel that their conversion bounds, not their bytes",                            \
+    "the bytes of a head lie in runs so short that DRAM, which reads whole bursts, also reads bytes of no use",      \
+    "the bytes of the DRAM bursts that hold a head's runs of the pages, over the bytes of K and V, where DRAM "      \
+    "binds",                                                                                                         \
+    "lay more tokens of a head side by side, or let one block read all heads of a token")                            \
+  X(cache_rules, convert_bound, WARNING, "the conversion of K and V from e4m3 bounds the kernel, not their bytes",   \
     "the report, or that of --evidence, has the same variant with K and V of 16 bits, and the row takes longer "     \
-    "than "                                                                                                          \
-    "its bytes explain",                                                                                             \
-    "convert two numbers at a time, each one once; or multiply in e4m3")                                             \
-  X(bound_rules, launch_bound, WARNING, "no longer than a launch itself takes: the kernel's own work hardly counts", \
-    "far from every roof, and shorter than the limit per launch of the plan",                                        \
-    "batch more work per launch or merge it with its neighbours")
+    "than its bytes explain",                                                                                        \
+    "convert two numbers with one instruction, and each number once; or multiply in e4m3")                           \
+  X(bound_rules, launch_bound, WARNING,                                                                              \
+    "the row takes about as long as a launch itself: the kernel's own work hardly counts",                           \
+    "the largest share of all pipes is below far_from_roof_max (of between_roofs), and the time per launch of the "  \
+    "plan is below launch_sized_max_us",                                                                             \
+    "batch more work per launch, or merge the launch with its neighbours")
 
 /* LIMIT(finding it belongs to, name, value, what it measures) */
-#define FINDING_LIMIT_MAP(X)                                                                                         \
-  X(below_one_wave, fill_gain_min, 1.10, "times faster, at least, for full slots on busy SMs and for split keys")    \
-  X(below_one_wave, idle_sms_min, 0.10, "of the SMs idle, at least: below it the SMs count as busy")                 \
-  X(tail_wave, tail_waste_min, 0.20, "of the slots idle, at least")                                                  \
-  X(imbalanced, imbalance_min, 1.25, "times as long as with equal work, at least: a fifth of the SMs' time is lost") \
-  X(smem_limits_occupancy, few_warps_max, 16, "warps on an SM, at most: 4 per scheduler; the same for registers")    \
-  X(smem_limits_occupancy, residency_gain_min, 1.10, "times faster, at least, with one block more on an SM")         \
-  X(smem_limits_occupancy, busy_pipe_min, 0.50, "share of a roof from which more warps are not what lacks")          \
-  X(idle_threads, idle_threads_min, 0.25, "of the threads, at least")                                                \
-  X(memory_bound, near_roof_min, 0.60, "of a reachable roof, at least; the same for every pipe")                     \
-  X(between_roofs, full_pipe_min, 0.80,                                                                              \
-    "of the roof of products or exponentials: below it their phases can take turns")                                 \
-  X(between_roofs, turns_min, 0.50, "of both these roofs, at least, where their phases take turns")                  \
-  X(memory_bound, moved_again_min, 1.50, "times the bytes of the tensors moved: then moving them once comes first")  \
-  X(between_roofs, far_from_roof_max, 0.25, "of a reachable roof: below it the row is far from every roof")          \
-  X(latency_bound, copy_ahead_gain_min, 1.05, "times faster, at least, to advise copying K/V tiles ahead")           \
-  X(launch_bound, launch_sized_max_us, 5.0, "us per launch, at most")                                                \
-  X(clock_lowered, clock_lost_min, 0.03, "of the highest clock lost, at least")                                      \
-  X(grid_misses_bh, serial_growth_min, 0.50, "of the growth of the work: less does not show a serial loop")          \
-  X(rereads_kv, few_rows_below, 16, "query rows that share a read of K and V; a tensor-core fragment has 16")        \
-  X(rereads_kv, few_rows_reread_min, 4, "times that K and V are asked for, at least, with few rows per read")        \
-  X(rereads_kv, spilled_reread_min, 2, "times, at least, when the heads in flight exceed L2")                        \
-  X(bank_conflicts, repeated_passes_min, 0.25, "of the passes, at least")                                            \
-  X(bank_conflicts, conflict_cost_min, 0.03, "of the time of the SMs in use, at least")                              \
-  X(uncoalesced, excess_sectors_min, 0.50, "of the sectors, at least")                                               \
-  X(uncoalesced, excess_cost_min, 0.03, "of the time of the SMs in use, at least")                                   \
-  X(page_scattered, scattered_min, 1.25, "times the bytes, at least: a fifth of what DRAM brings is not needed")     \
+#define FINDING_LIMIT_MAP(X)                                                                                       \
+  X(below_one_wave, fill_gain_min, 1.10, "times as fast, at least, as the change that is advised makes the row")   \
+  X(below_one_wave, idle_sms_min, 0.10,                                                                            \
+    "of the SMs without a block, at least: with fewer, only more blocks for the same items are advised")           \
+  X(tail_wave, tail_waste_min, 0.20, "of the places for blocks idle, at least")                                    \
+  X(imbalanced, imbalance_min, 1.25,                                                                               \
+    "times as long as with equal work, at least: a fifth of the SMs' time is then lost")                           \
+  X(smem_limits_occupancy, few_warps_max, 16,                                                                      \
+    "warps on an SM, at most: 4 per scheduler; also for registers_limit_occupancy, as the next two")               \
+  X(smem_limits_occupancy, residency_gain_min, 1.10, "times as fast, at least, with one more block on an SM")      \
+  X(smem_limits_occupancy, busy_pipe_min, 0.50, "of a roof: from this share on more warps do not help")            \
+  X(idle_threads, idle_threads_min, 0.25, "of the threads, at least")                                              \
+  X(memory_bound, near_roof_min, 0.60,                                                                             \
+    "of a reachable roof, at least; also for compute_bound, exp_bound, l2_bound and shared_bound")                 \
+  X(between_roofs, full_pipe_min, 0.80,                                                                            \
+    "of the roof of products or exponentials: below it their phases can take turns")                               \
+  X(between_roofs, turns_min, 0.50, "of both these roofs, at least, where their phases take turns")                \
+  X(memory_bound, moved_again_min, 1.50,                                                                           \
+    "times the bytes of the tensors, at least, that DRAM moved: the advice is then to move each byte once")        \
+  X(between_roofs, far_from_roof_max, 0.25, "of a reachable roof: below it the row is far from every roof")        \
+  X(latency_bound, copy_ahead_gain_min, 1.05, "times as fast, at least, where copying K/V tiles ahead is advised") \
+  X(launch_bound, launch_sized_max_us, 5.0, "us per launch, at most")                                              \
+  X(clock_lowered, clock_lost_min, 0.03, "of the highest clock lost, at least")                                    \
+  X(grid_misses_bh, serial_growth_min, 0.50,                                                                       \
+    "of the growth of the work: where the time grew by less, other costs still hide the serial loop")              \
+  X(rereads_kv, few_rows_below, 16,                                                                                \
+    "query rows that share a read of K and V: fewer are few (a tensor-core fragment has 16)")                      \
+  X(rereads_kv, few_rows_reread_min, 4, "times that K and V are requested, at least, with few rows per read")      \
+  X(rereads_kv, spilled_reread_min, 2,                                                                             \
+    "times that K and V are requested, at least, where the heads in flight exceed L2")                             \
+  X(bank_conflicts, repeated_passes_min, 0.25, "of the passes, at least")                                          \
+  X(bank_conflicts, conflict_cost_min, 0.03, "of the time of the SMs in use, at least")                            \
+  X(uncoalesced, excess_sectors_min, 0.50, "of the sectors, at least")                                             \
+  X(uncoalesced, excess_cost_min, 0.03, "of the time of the SMs in use, at least")                                 \
+  X(page_scattered, scattered_min, 1.25,                                                                           \
+    "times the bytes of K and V, at least: a fifth of what DRAM reads is then of no use")                          \
   X(convert_bound, convert_cost_min, 1.25, "times as long as its bytes explain, at least: a fifth of the time")
 
 enum finding_id {

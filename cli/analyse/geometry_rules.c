@@ -243,13 +243,16 @@ bool geometry_rules_below_one_wave(const struct rules_row *row, struct finding *
   const bool helps = choose_way(row, f->pass, &way);
   const bool worth_saying = 1 - m->sm_ratio >= finding_limits.idle_sms_min && f->pass == row->slowest_pass;
   if (!helps && !worth_saying) return false;
-  rules_put(f->measured, "%s%s on %u SMs: %s %s one = %.1f %%; %.3g wave, as %s%u fit%s on one SM",
+  rules_put(f->measured, "%s%s on %u SMs: %s (%.1f %%) %s one; %.3g waves, since %s%s fit%s on one SM",
             rules_prefix_of(row, f->pass).text, rules_count(m->blocks, "block").text, row->device->sms,
-            rules_count(busy, "SM").text, busy == 1 ? "gets" : "get", 100 * m->sm_ratio, m->waves,
-            m->resident_exact ? "" : "at most ", m->resident_blocks, m->resident_blocks == 1 ? "s" : "");
+            rules_count(busy, "SM").text, 100 * m->sm_ratio, busy == 1 ? "gets" : "get", m->waves,
+            m->resident_exact ? "" : "at most ", rules_count(m->resident_blocks, "block").text,
+            m->resident_blocks == 1 ? "s" : "");
   if (!helps) {
     rules_put(f->advice,
-              "batch more B*H: %.3gx fits into one wave. Splitting this launch further would cost what it saves",
+              "batch more B*H: %.3g times as much fits into one wave. Splitting this launch further would take as "
+              "much time "
+              "as it saves",
               1 / m->waves);
     return true;
   }
@@ -312,8 +315,15 @@ static void put_uneven_rounds(const struct rules_row *row, struct finding *f) {
             "choose tiles that make a whole number of items per block, or split the items of the last round");
 }
 
+/* Where blocks are of unlike work, a short one in the last wave does not take as long as the wave before: what the
+ * simulation finds stands alone. */
+static bool is_simulated(const struct rules_row *row, uint32_t pass) {
+  struct finding found = {.pass = 0};
+  return !tiles_are_alike(row->shape) && balance_rules_imbalanced(row, &found) && found.pass == pass;
+}
+
 bool geometry_rules_tail_wave(const struct rules_row *row, struct finding *f) {
-  if (!rules_worst_pass(row, uneven_badness, &f->pass)) return false;
+  if (!rules_worst_pass(row, uneven_badness, &f->pass) || is_simulated(row, f->pass)) return false;
   const struct pass_metrics *m = &row->metrics->pass[f->pass];
   const uint64_t unit = m->waves > 1 ? rules_slots(row, f->pass) : row->device->sms;
   const uint64_t below = m->blocks / unit * unit;
@@ -327,7 +337,7 @@ bool geometry_rules_tail_wave(const struct rules_row *row, struct finding *f) {
   if (m->waves > 1)
     rules_put(f->measured,
               "%s%" PRIu64 " blocks = %.2f waves of %" PRIu64
-              ": the last wave has %s; %.0f %% of all slots stay idle",
+              ": the last wave has %s; %.0f %% of all places for blocks stay idle",
               rules_prefix_of(row, f->pass).text, m->blocks, m->waves, unit,
               rules_count(m->tail_blocks, "block").text, 100 * m->tail_waste_ratio);
   else

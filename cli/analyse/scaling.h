@@ -6,20 +6,20 @@
 
 /* SCALING(verdict, what it means): how the time of a row grew against the baseline of its group. The names are
  * stable. Names with _without_grid are for rows whose launches are not known. */
-#define SCALING_MAP(X)                                                                           \
-  X(none, "not told: the baseline itself, less work than it, or not timed")                      \
-  X(flat, "flat: idle SMs took the extra work")                                                  \
-  X(less_than_waves, "less than the waves say")                                                  \
-  X(serial, "as the serial loop over B*H says")                                                  \
-  X(linear, "linear in the work: the GPU was full already")                                      \
-  X(as_waves, "as the waves say")                                                                \
-  X(as_blocks_per_sm, "more than the waves say, no more than the blocks per SM")                 \
-  X(worse_than_waves, "worse than the waves and the blocks per SM say")                          \
-  X(sublinear_without_grid, "less than the work")                                                \
-  X(linear_without_grid,                                                                         \
-    "linear in the work: a grid that misses B*H and a full GPU both do this, time alone cannot " \
-    "tell them apart")                                                                           \
-  X(superlinear_without_grid, "more than the work")
+#define SCALING_MAP(X)                                                                                               \
+  X(none, "nothing is said: the row is the baseline, has less work than it, or was not timed")                       \
+  X(flat, "the time hardly grew: idle SMs took the extra work")                                                      \
+  X(less_than_waves, "the time grew less than the waves")                                                            \
+  X(serial, "the time grew as a loop over B*H inside a block makes it grow")                                         \
+  X(linear, "the time grew as the work did: the GPU was full already")                                               \
+  X(as_waves, "the time grew as the waves did")                                                                      \
+  X(as_blocks_per_sm, "the time grew more than the waves, but not more than the blocks per SM")                      \
+  X(worse_than_waves, "the time grew more than the waves and more than the blocks per SM")                           \
+  X(sublinear_without_grid, "the time grew less than the work")                                                      \
+  X(linear_without_grid,                                                                                             \
+    "the time grew as the work did: a grid that misses B*H and a full GPU both do this, and time alone cannot tell " \
+    "them apart")                                                                                                    \
+  X(superlinear_without_grid, "the time grew more than the work")
 
 enum scaling_verdict {
 #define SCALING_ENUM(name, help) SCALING_##name,

@@ -131,7 +131,9 @@ struct status child_run(char *const *argv, const struct child_watch *watch, stru
   offspring_adopt(&before);
   const double started_s = clock_now_s();
   const int error = spawn(argv, watch, &pid);
-  if (error != 0) return status_make(STATUS_USAGE, "%s: cannot be started: %s", argv[0], strerror(error));
+  if (error != 0)
+    return status_make(STATUS_USAGE, "%s: cannot be started: %s; give a program that you may execute", argv[0],
+                       strerror(error));
   watch_child(pid, watch, &wait_status, out);
   out->wall_s = clock_now_s() - started_s;
   out->left_others = offspring_end(&before, signals_received() != 0 ? 0 : leaving_s);

@@ -313,6 +313,14 @@ static bool is_word_of(const char *name, const char *text) {
   return false;
 }
 
+/* Letters that both begin with. */
+static size_t common_start(const char *a, const char *b) {
+  size_t length = 0;
+  while (a[length] != '\0' && a[length] == b[length]) ++length;
+  return length;
+}
+
+/* Of names that are equally near, the one whose beginning is right. */
 const char *json_nearest(const char *text, const char *const *names) {
   const size_t length = strlen(text);
   const char *nearest = NULL;
@@ -322,9 +330,10 @@ const char *json_nearest(const char *text, const char *const *names) {
     if (length >= NEAREST_TEXT_MAX || name_length >= NEAREST_TEXT_MAX) continue;
     const size_t edits = is_word_of(*names, text) ? 1 : edit_distance(text, length, *names, name_length);
     const size_t most = name_length <= NEAREST_SHORT_NAME ? NEAREST_SHORT_EDITS_MAX : NEAREST_EDITS_MAX;
-    /* As many edits as letters would be another name altogether. */
-    const bool shares_a_letter = edits < (length > name_length ? length : name_length);
-    if (edits > most || !shares_a_letter || edits >= least) continue;
+    /* With more than half of its letters changed it is another name. */
+    const bool is_alike = 2 * edits <= (length > name_length ? length : name_length);
+    if (edits > most || !is_alike || edits > least) continue;
+    if (edits == least && common_start(*names, text) <= common_start(nearest, text)) continue;
     least = edits;
     nearest = *names;
   }

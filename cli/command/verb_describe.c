@@ -1,7 +1,9 @@
 /* describe: one word explained: a variant, a word of reports and comparisons, an exit code, a key of the problem or a
  * value of one. */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "cli/base/output.h"
 #include "cli/command/run.h"
@@ -160,7 +162,7 @@ static void describe_finding(FILE *out, uint32_t index) {
   const enum finding_id id = (enum finding_id)index;
   fprintf(out, "%s, a finding (%s)\n", finding_name(id), finding_severity_name(finding_severity(id)));
   text_paragraph(out, "means    ", "%s", finding_help(id));
-  text_paragraph(out, "when     ", "%s", finding_rule(id));
+  text_paragraph(out, "rule     ", "%s", finding_rule(id));
   text_paragraph(out, "remedy   ", "%s", finding_remedy(id));
   for (size_t i = 0; i < finding_threshold_count(); ++i) {
     const struct finding_threshold *threshold = finding_threshold_at(i);
@@ -186,7 +188,7 @@ static const char *scaling_at(uint32_t i) {
 }
 static void describe_scaling(FILE *out, uint32_t index) {
   fprintf(out, "%s, a verdict of the table of scaling over B*H\n", scaling_at(index));
-  text_paragraph(out, "means    ", "the time grew %s", scaling_verdict_help((enum scaling_verdict)index));
+  text_paragraph(out, "means    ", "%s", scaling_verdict_help((enum scaling_verdict)index));
 }
 
 /* What bounds a row, and when it does. */
@@ -290,6 +292,42 @@ static bool is_value(FILE *out, const char *name) {
   return is_known;
 }
 
+/* Names in use elsewhere, letter case free, and the word that attnbench has for them. */
+static const struct {
+  const char *name, *word;
+} synonyms[] = {
+    {"sliding window", "window"},
+    {"sliding_window", "window"},
+    {"window_size", "window"},
+    {"swa", "window"},
+    {"paged", "page"},
+    {"paged kv", "page"},
+    {"page_size", "page"},
+    {"block_table", "page"},
+    {"varlen", "batch"},
+    {"gqa", "H"},
+    {"mqa", "H"},
+    {"logsumexp", "lse"},
+    {"softmax_lse", "lse"},
+    {"is_causal", "causal"},
+    {"logit cap", "softcap"},
+    {"block-sparse", "sparse"},
+    {"latent attention", "v_in_k"},
+    {"head_dim", "D"},
+    {"tflop/s", "rate"},
+    {"tflops", "rate"},
+    {"speedup", "vs ref"},
+    {"energy_pj_per_flop", "energy"},
+};
+
+/* NULL: attnbench has no other word for it. */
+static const char *synonym_of(const char *name) {
+  for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; ++i) {
+    if (strcasecmp(synonyms[i].name, name) == 0) return synonyms[i].word;
+  }
+  return attn_dtype_called(name);
+}
+
 static struct status unknown(const char *name) {
   const char *names[NAMES_MAX + 1] = {NULL};
   size_t count = 0;
@@ -301,13 +339,13 @@ static struct status unknown(const char *name) {
   return status_make(
       STATUS_USAGE,
       "\"%s\" is no variant, finding, verdict, status, column, exit code, key of the problem or value of one%s%s%s "
-      "`attnbench list` has the variants, results/findings.md the findings, `attnbench describe problem` the keys",
+      "`attnbench list` has the variants, results/findings.md the findings, `attnbench describe problem` the keys, "
+      "README the other words",
       name, nearest != NULL ? "; did you mean " : "", nearest != NULL ? nearest : "", nearest != NULL ? "?" : ";");
 }
 
-/* Some words are of several kinds. */
-static struct status describe(FILE *out, const struct options *options) {
-  const char *name = options->reports.item[0];
+/* Some words are of several kinds. *is_word says whether it is of one. */
+static struct status describe_name(FILE *out, const char *name, const struct options *options, bool *is_word) {
   const struct attn_variant *variant = variant_find(name);
   bool is_known = variant != NULL;
   if (variant != NULL) TRY(describe_variant(out, variant, options));
@@ -319,8 +357,25 @@ static struct status describe(FILE *out, const struct options *options) {
     }
   }
   is_known = is_exit_code(out, name) || is_known;
-  is_known = is_value(out, name) || is_known;
-  return is_known ? status_ok() : unknown(name);
+  *is_word = is_value(out, name) || is_known;
+  return status_ok();
+}
+
+/* As it is written, else in lower case, else by another name. */
+static struct status describe(FILE *out, const struct options *options) {
+  const char *name = options->reports.item[0], *synonym = synonym_of(name);
+  char lower[64];
+  size_t length = 0;
+  bool is_known;
+  TRY(describe_name(out, name, options, &is_known));
+  for (; name[length] != '\0' && length < sizeof lower - 1; ++length)
+    lower[length] = (char)tolower((unsigned char)name[length]);
+  lower[length] = '\0';
+  if (!is_known && strcmp(lower, name) != 0) TRY(describe_name(out, lower, options, &is_known));
+  if (is_known) return status_ok();
+  if (synonym == NULL) return unknown(name);
+  fprintf(out, "%s: attnbench calls it %s\n", name, synonym);
+  return describe_name(out, synonym, options, &is_known);
 }
 
 struct status verb_describe(const struct options *options) {

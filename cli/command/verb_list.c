@@ -10,7 +10,7 @@
 
 enum { LIST_INDENT = 16, PICKS_INDENT = 18, LINE_MAX_BYTES = 1024 };
 
-/* What a variant would meet here: NULL when it can run, else why not. */
+/* What a variant would meet here: NULL when it can run, else why not: the GPU's own reason, or another one. */
 static const char *why_unavailable(const struct attn_variant *variant, const struct status *gpu) {
   const char *missing = variant->vendor != NULL ? variant->vendor->missing() : NULL;
   if (missing != NULL) return missing;
@@ -46,7 +46,9 @@ static void list_picks(const struct pick_table *table, FILE *out) {
   }
 }
 
-static void list_variant(const struct attn_variant *variant, const char *why_not, FILE *out) {
+/* The reason that all GPU variants share stands once, behind them. */
+static void list_variant(const struct attn_variant *variant, const char *why_not, const struct status *gpu,
+                         FILE *out) {
   char lead[ATTN_PLUGIN_NAME_MAX + LIST_INDENT], limits[ATTN_LIMITS_MAX], takes[AXIS_TAKES_MAX];
   variant_limits(variant, limits);
   axes_takes_names(variant->takes, takes);
@@ -58,8 +60,11 @@ static void list_variant(const struct attn_variant *variant, const char *why_not
     list_line(out, LIST_INDENT, "tunable %s = %d..%d, default %d; %s", t->name, t->min, t->max, t->default_value,
               t->help);
   list_picks(variant->picks, out);
-  list_line(out, LIST_INDENT, "here: %s%s",
-            why_not == NULL ? "available" : "not available: ", why_not == NULL ? "" : why_not);
+  if (why_not == gpu->text)
+    list_line(out, LIST_INDENT, "here: not available, it needs a GPU");
+  else
+    list_line(out, LIST_INDENT, "here: %s%s",
+              why_not == NULL ? "available" : "not available: ", why_not == NULL ? "" : why_not);
 }
 
 /* The variants that are named, or all: each with why it cannot run here. */
@@ -93,9 +98,14 @@ static struct status list_json(const struct listing *listing, FILE *out) {
   return json_write(root, "the list of variants", out);
 }
 
-static struct status write_listing(const struct listing *listing, bool is_json, FILE *out) {
+static struct status write_listing(const struct listing *listing, const struct status *gpu, bool is_json, FILE *out) {
+  bool needs_gpu = false;
   if (is_json) return list_json(listing, out);
-  for (size_t i = 0; i < listing->count; ++i) list_variant(listing->items[i].variant, listing->items[i].why_not, out);
+  for (size_t i = 0; i < listing->count; ++i) {
+    list_variant(listing->items[i].variant, listing->items[i].why_not, gpu, out);
+    needs_gpu = needs_gpu || listing->items[i].why_not == gpu->text;
+  }
+  if (needs_gpu) text_paragraph(out, "no GPU: ", "%s", gpu->text);
   return status_ok();
 }
 
@@ -104,6 +114,6 @@ struct status verb_list(const struct options *options) {
   TRY(load_stand_ins(options->load.item, options->load.count));
   const struct status gpu = probe_gpu();
   TRY(choose(&options->reports, &gpu, &listing));
-  OUTPUT_TRY("-", out, write_listing(&listing, options->list_json, out));
+  OUTPUT_TRY("-", out, write_listing(&listing, &gpu, options->list_json, out));
   return status_ok();
 }

@@ -216,7 +216,7 @@ struct status history_sinks_text(const struct history *history, FILE *file) {
   text_wrap(
       file, "", 0,
       "speed = time of the reference in turns / time; change = sum of the changes that were found; against = what "
-      "a slower card or host is told by");
+      "tells a slower card or host from a slower kernel");
   text_fit_print(file, &fit, "--csv and --json");
   return status_ok();
 }

@@ -120,7 +120,7 @@ struct sinks_line sinks_suite_text(const struct compare *compare) {
   struct sinks_line out;
   const struct compare_row *suite = &compare->suite;
   const struct sinks_numbers is = sinks_numbers(suite);
-  const bool has_bounds = strcmp(is.bounds, "-") != 0;
+  const bool has_bounds = strcmp(is.bounds, "-") != 0 && suite->reason[0] == '\0'; /* a reason has them itself */
   snprintf(out.text, sizeof out.text, "all cases together: %s, %s in the geometric mean of %zu rows%s%s%s%s%.300s",
            verdict_name(suite->verdict), is.change, compare->suite_rows, has_bounds ? " (bounds " : "",
            has_bounds ? is.bounds : "", has_bounds ? ")" : "", suite->reason[0] != '\0' ? ": " : "", suite->reason);
@@ -240,8 +240,8 @@ bool sinks_group_text(const struct compare *compare, const struct compare_row *r
   sinks_percent(least, low);
   sinks_percent(most, high);
   const bool has_change = isfinite(least), has_range = has_change && strcmp(low, high) != 0;
-  snprintf(out, COMPARE_LINE_MAX, "%zu row%s %s %s%s%s%s%s%s%.400s", alike, alike == 1 ? "" : "s",
-           alike == 1 ? "is" : "are", verdict_name(row->verdict), has_change ? ": " : "", has_change ? low : "",
+  snprintf(out, COMPARE_LINE_MAX, "%zu row%s %s the verdict %s%s%s%s%s%s%.400s", alike, alike == 1 ? "" : "s",
+           alike == 1 ? "has" : "have", verdict_name(row->verdict), has_change ? ": " : "", has_change ? low : "",
            has_range ? " to " : "", has_range ? high : "", row->reason[0] != '\0' ? "; " : "", row->reason);
   if (row->verdict == COMPARE_missing || row->verdict == COMPARE_added)
     text_append(out, COMPARE_LINE_MAX, "; the first is %s %s %s", row->key, row->variant, time_mode_name(row->mode));

@@ -278,6 +278,8 @@ def explain(error):
     mine = [frame for frame in frames if frame.filename in modules]
     place = " (%s:%s)" % (os.path.basename((mine or frames)[-1].filename), (mine or frames)[-1].lineno) if frames else ""
     text = " ".join(str(error).split())
+    if isinstance(error, ModuleNotFoundError):
+        text += "; ATTN_PYTHON names the interpreter, %s here" % (sys.executable or "python3")
     return "%s%s%s%s" % (type(error).__name__, ": " if text else "", text[:TEXT_MAX // 2], place)
 
 

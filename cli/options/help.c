@@ -128,7 +128,7 @@ void options_help(FILE *out) {
   print_exit_codes(out);
   fputs(
       "\nExamples\n"
-      "  attnbench --sweep shapes/v3.json\n"
+      "  attnbench --sweep v3\n"
       "  attnbench --sweep shapes/n6.json --variants wmma,split_kv:splits=8\n"
       "  attnbench plan --sweep shapes/n6.json --gpu l4\n",
       out);

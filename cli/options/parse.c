@@ -1,6 +1,7 @@
 /* Parses the words of the command line into options. */
 #include <string.h>
 
+#include "cli/base/text.h"
 #include "cli/options/table.h"
 
 static struct status unknown_option(enum verb verb, const char *name) {
@@ -61,16 +62,32 @@ static struct status take_option(int argc, char **argv, int *i, struct options *
   return store(row, value, out);
 }
 
+static bool is_sweep(const char *text) {
+  const size_t length = strlen(text);
+  bool is_shipped = false;
+  for (size_t i = 0; shipped_name(i) != NULL; ++i) is_shipped = is_shipped || strcmp(shipped_name(i), text) == 0;
+  return is_shipped || (length > 5 && strcmp(text + length - 5, ".json") == 0);
+}
+
 static struct status not_understood(const char *text) {
   const char *names[VERB_COUNT + 1] = {0};
-  for (size_t i = 0; i < VERB_WORKER; ++i) names[i] = options_table_verb((enum verb)i)->name;
+  char verbs[256] = "";
+  for (size_t i = 0; i < VERB_WORKER; ++i) {
+    names[i] = options_table_verb((enum verb)i)->name;
+    text_append(verbs, sizeof verbs, "%s%s", i > 0 ? " " : "", names[i]);
+  }
   const char *nearest = json_nearest(text, names);
+  if (is_sweep(text))
+    return status_make(STATUS_USAGE, "\"%s\": not understood here; a sweep is given as --sweep %s", text, text);
   return nearest != NULL
              ? status_make(
                    STATUS_USAGE,
                    "\"%s\": not understood here; did you mean the verb %s, as the first word? See attnbench --help",
                    text, nearest)
-             : status_make(STATUS_USAGE, "\"%s\": not understood here; see attnbench --help all", text);
+             : status_make(STATUS_USAGE,
+                           "\"%s\": not understood here; the first word may be a verb (%s), all else is options: "
+                           "see attnbench --help all",
+                           text, verbs);
 }
 
 static struct status take_report(const char *text, struct options *out) {

@@ -7,12 +7,12 @@
 
 static const struct verb_row verbs[VERB_COUNT] = {
     [VERB_RUN] = {"run", "measure kernels over the shapes of a sweep (the default)",
-                  "attnbench [run] --sweep FILE [options]", "measure a sweep (the default)",
-                  "attnbench --sweep shapes/v3.json", 0, 0},
+                  "attnbench [run] --sweep FILE [options]", "measure a sweep (the default)", "attnbench --sweep v3",
+                  0, 0},
     [VERB_PLAN] = {"plan", "launch geometry and findings for a GPU that need not be here",
                    "attnbench plan --sweep FILE --gpu NAME [options]",
                    "launch geometry and findings for a named GPU, which need not be here",
-                   "attnbench plan --sweep shapes/v3.json --gpu " GPU_MODEL_DEFAULT, 0, 0},
+                   "attnbench plan --sweep v3 --gpu " GPU_MODEL_DEFAULT, 0, 0},
     [VERB_LIST] = {"list", "kernel variants, their limits and tunables, and where they run",
                    "attnbench list [NAME...] [--json] [--load FILE]",
                    "the kernel variants, or those named, and where they run", "attnbench list wgmma auto", 0,
@@ -39,7 +39,7 @@ static const struct verb_row verbs[VERB_COUNT] = {
                  "is this program slower than another attnbench, or a kernel of yours slower than it was? Runs fresh "
                  "processes of "
                  "both in turns on one device",
-                 "attnbench ab --base ../main/attnbench --sweep shapes/v3.json", 0, 0},
+                 "attnbench ab --base ../main/attnbench --sweep v3", 0, 0},
     [VERB_COMPARE] = {"compare", "is a new report slower than an old one?", "attnbench compare BASE NEW [options]",
                       "is the new report slower than the base? Takes reports or journals of several rounds; the exit "
                       "code is the answer",
@@ -52,11 +52,11 @@ static const struct verb_row verbs[VERB_COUNT] = {
     [VERB_GATE] = {"gate", "how often the gate errs on this machine",
                    "attnbench gate --selftest --sweep FILE|--from FILE [options]",
                    "how often the gate raises a false alarm, and how small a slowdown it finds, on this machine",
-                   "attnbench gate --selftest --sweep shapes/v3.json", 0, 0},
+                   "attnbench gate --selftest --sweep v3", 0, 0},
     [VERB_TUNE] = {"tune", "search a variant's tunables for the fastest",
                    "attnbench tune --sweep FILE --variant NAME [options]",
                    "find the fastest tunables of a variant for each case on this device",
-                   "attnbench tune --sweep shapes/v3.json --variant split_kv", 0, 0},
+                   "attnbench tune --sweep v3 --variant split_kv", 0, 0},
     [VERB_DESCRIBE] =
         {"describe", "explain a word: a variant, column, status, finding, ...",
          "attnbench describe NAME [--shape SPEC] [--gpu NAME]",

@@ -14,17 +14,20 @@
 /* How a cell ended. */
 
 /* CELL(name, exit code that a report with such a cell must give, what it means) */
-#define CELL_STATUS_MAP(X)                                                                                    \
-  X(ok, EXIT_CODE_OK, "ran, and matched the oracle before and after timing")                                  \
-  X(wrong, EXIT_CODE_WRONG, "did not match the oracle; has no speed")                                         \
-  X(skipped, EXIT_CODE_OK, "the variant does not take this case, or not on this device; the reason says why") \
-  X(planned, EXIT_CODE_OK, "launch geometry alone, not measured: its GPU is not here")                        \
-  X(oom_predicted, EXIT_CODE_COVERAGE, "would not fit in the device's free memory; was not started")          \
-  X(error, EXIT_CODE_COVERAGE, "a call failed, of the device or of the variant's code; the reason names it")  \
-  X(crashed, EXIT_CODE_COVERAGE, "its worker process died; the other cells go on in a new one")               \
-  X(timeout, EXIT_CODE_COVERAGE, "its worker process was stopped at the cell's deadline (--timeout)")         \
-  X(implausible, EXIT_CODE_COVERAGE, "faster than its case can be computed; has no speed")                    \
-  X(left_out, EXIT_CODE_COVERAGE, "the run's time budget (--time-budget) had no room for it; was not started")
+#define CELL_STATUS_MAP(X)                                                                                           \
+  X(ok, EXIT_CODE_OK, "it ran, and matched the oracle before and after timing")                                      \
+  X(wrong, EXIT_CODE_WRONG, "its output did not match the oracle; it has no speed")                                  \
+  X(skipped, EXIT_CODE_OK, "the variant does not take this case, or not on this device; the reason says why")        \
+  X(planned, EXIT_CODE_OK, "not measured, since its GPU is not here: launch geometry only")                          \
+  X(oom_predicted, EXIT_CODE_COVERAGE, "it would not fit into the device's free memory; it was not started")         \
+  X(error, EXIT_CODE_COVERAGE, "a call failed, of the device or of the variant's code; the reason names it")         \
+  X(crashed, EXIT_CODE_COVERAGE, "its worker process died; the other cells go on in a new one")                      \
+  X(timeout, EXIT_CODE_COVERAGE, "its worker process was stopped at the cell's deadline (--timeout)")                \
+  X(implausible, EXIT_CODE_COVERAGE,                                                                                 \
+    "faster than the tensor cores or DRAM allow, or faster on inputs that it had seen before: work was skipped. It " \
+    "has "                                                                                                           \
+    "no speed; the reason says which limit it is below")                                                             \
+  X(left_out, EXIT_CODE_COVERAGE, "the run's time budget (--time-budget) had no room for it; it was not started")
 
 enum cell_status {
 #define CELL_ENUM(name, exit, help) CELL_##name,

@@ -124,7 +124,7 @@ static void grid_text(const struct record *record, char out[TEXT_CELL_MAX]) {
 static const char *verdict_of(const struct report_row *row) {
   if (row->scaling.is_baseline) return "baseline";
   const bool has_verdict = row->scaling.verdict != SCALING_none && row->device->kind != DEVICE_CPU;
-  return has_verdict ? scaling_verdict_name(row->scaling.verdict) : "";
+  return has_verdict ? scaling_verdict_name(row->scaling.verdict) : "-";
 }
 
 void columns_text(const struct report_row *row, enum columns_id column, char out[TEXT_CELL_MAX]) {
@@ -156,22 +156,30 @@ const struct columns_word *columns_word(uint32_t index) {
        "at "
        "the clock that the power limit leaves. hot is a burst: launches of milliseconds on a card that is not warm "
        "yet"},
-      {"power, energy", "only with --modes steady: what the whole card drew meanwhile, and that per operation"},
+      {"power, energy",
+       "only with --modes steady: the power that the whole card drew during the steady time, and its energy for each "
+       "floating-point operation"},
       {"rate", "floating-point operations that the case needs, over the hot time"},
       {"roof",
        "the rate as a share of the hardware limit that bounds the case, at the highest clock: tensor, fp32 or dram"},
       {"grid, blocks", "blocks of the launch along x, y and z, and their number"},
-      {"waves", "blocks over the blocks that the GPU can hold at once"},
+      {"waves",
+       "blocks of the launch, divided by the blocks that the GPU can hold at once. Below 1 a part of the GPU stays "
+       "idle; "
+       "1.1 waves take about as long as 2"},
       {"error", "largest difference from the fp64 oracle"},
       {"vs ref",
        "hot time of the reference (cudnn) over that of the row, the two timed in turns: above 1 the row is faster; "
        "kernel is that ratio without the memsets that a launch of the reference holds beside its kernel"},
       /* Of the table of scaling: */
-      {"B*H", "(batch, query head) pairs of the row with the fewest, the baseline, and of the one with the most"},
+      {"B*H",
+       "number of (batch, query head) pairs: in the row with the fewest, which is the baseline, and in the row with "
+       "the "
+       "most"},
       {"full at", "the number of (batch, head) pairs at which the grid fills one wave"},
       {"work", "how many times the operations grew from the baseline"},
       {"per SM", "how many times the blocks of the busiest SM grew from the baseline"},
-      {"residual", "how many times the hot time grew, over how many times the waves grew: 1 where waves explain it"},
+      {"residual", "growth of the hot time, divided by the growth of the waves: 1 where the waves explain it"},
       {"us/B*H", "hot time of one (batch, head) pair"},
   };
   return index < sizeof rows / sizeof *rows ? &rows[index] : NULL;

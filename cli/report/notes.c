@@ -49,8 +49,8 @@ static void print_doubt(FILE *file, const char *variant, enum time_mode mode, co
   if (doubt->most_waited > TIME_WAITED_MOST)
     snprintf(waited, sizeof waited, "; up to %.0f %% of the time went to waiting for a processor that others used",
              100 * doubt->most_waited);
-  text_paragraph(file, "* ", "%s %s: %zu %s with %s, fewest n=%" PRIu32 "%s%s", variant, time_mode_name(mode),
-                 doubt->rows, doubt->rows == 1 ? "row" : "rows",
+  text_paragraph(file, "* ", "%s %s: %zu %s with %s, from %" PRIu32 " samples or more%s%s", variant,
+                 time_mode_name(mode), doubt->rows, doubt->rows == 1 ? "row" : "rows",
                  wide                  ? "a wide interval"
                  : doubt->is_unsettled ? "times that still drifted"
                                        : "times of a busy machine",

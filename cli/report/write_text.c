@@ -286,8 +286,9 @@ static struct status print_findings(FILE *file, const struct report *report, boo
     print_finding(file, report, &folds.item[i]);
   }
   if (more > 0)
-    text_paragraph(file, "", "%zu more stand for less; `attnbench diagnose` on the report or journal has them all",
-                   more);
+    text_paragraph(
+        file, "", "%zu more findings stand for less time; `attnbench diagnose` on the report or journal has them all",
+        more);
   return status_ok();
 }
 

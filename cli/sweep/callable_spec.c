@@ -67,7 +67,8 @@ static struct status take_module(const char *text, const struct parts *parts, st
                : status_make(STATUS_USAGE, "--load %s: give FILE.py:FUNCTION or package.module:FUNCTION", text);
   }
   if (realpath(given, out->module) != NULL) return status_ok();
-  return status_make(STATUS_USAGE, "--load %s: %s: %s", text, given, strerror(errno));
+  return status_make(STATUS_USAGE, "--load %s: %s: %s; give the path of the Python file", text, given,
+                     strerror(errno));
 }
 
 struct status callable_spec_parse(const char *text, struct callable_spec *out) {

@@ -78,6 +78,9 @@ struct status filter_parse(const char *text, struct filter *out) {
     if (strncmp(text + length, tests[i].sign, sign) != 0) continue;
     out->orders = tests[i].orders;
     TRY(find_axis(text, length, &out->axis));
+    if (strchr("=<>!", text[length + sign]) != NULL && text[length + sign] != '\0')
+      return status_make(STATUS_USAGE,
+                         "--filter: \"%s\" has no test that is known; write =, !=, <, <=, > or >=", text);
     return add_values(text + length + sign, out);
   }
   return status_make(STATUS_USAGE,

@@ -61,8 +61,8 @@ static struct status read_one(const struct spec *spec, const struct attn_axis *a
 static struct status bad_value(const struct spec *spec, const struct attn_axis *axis, const char *text) {
   if (axis->kind != AXIS_WHOLE) return not_a_value(spec, axis, text);
   return status_make(
-      STATUS_USAGE, "--shape %s: \"%s\" is not a value of %s; write 512, 512:4096:*2, 512:4096:+512%s%s", spec->text,
-      text, axis->name, axis->example != NULL ? ", or " : "", axis->example != NULL ? axis->example : "");
+      STATUS_USAGE, "--shape %s: \"%s\" is not a value of %s; write 512, 512:4096:*2 or 512:4096:+512%s%s",
+      spec->text, text, axis->name, axis->example != NULL ? ", or " : "", axis->example != NULL ? axis->example : "");
 }
 
 /* ":LAST:*FACTOR" or ":LAST:+STEP" behind the first number. */
@@ -95,14 +95,22 @@ static struct status read_value(struct spec *spec, const struct attn_axis *axis,
 
 /* ---- words between commas -------------------------------------------------------------------------------------- */
 
-/* "B H S D", to be told to whoever wrote something else: an axis that is a part of an alias is written by the alias.
- */
-static bool is_written(const struct attn_axis *axis) {
+/* The alias that writes this axis, such as H for Hkv; NULL: it is written by its own name. */
+static const struct attn_axis *alias_of(const struct attn_axis *axis) {
   for (unsigned alias = 0; alias < AXIS_COUNT; ++alias) {
     const struct attn_axis *part[2];
-    if (axes_parts(axes_at(alias), part) && (part[0] == axis || part[1] == axis)) return false;
+    if (axes_parts(axes_at(alias), part) && (part[0] == axis || part[1] == axis)) return axes_at(alias);
   }
-  return true;
+  return NULL;
+}
+
+/* "B H S D", to be told to whoever wrote something else. */
+static bool is_written(const struct attn_axis *axis) { return alias_of(axis) == NULL; }
+
+static struct status by_alias(const struct spec *spec, const char *text, const struct attn_axis *axis) {
+  const struct attn_axis *alias = alias_of(axis);
+  return status_make(STATUS_USAGE, "--shape %s: \"%s\" is not understood; --shape has %s in %s: write %s=%s",
+                     spec->text, text, axis->name, alias->name, alias->name, alias->example);
 }
 
 /* The key or the word that was meant; NULL: none is near. */
@@ -110,6 +118,7 @@ static const char *nearest_word(const char *text) {
   const char *names[3 * AXIS_COUNT + ATTN_DTYPE_COUNT + 1] = {NULL};
   char word[32];
   size_t count = 0;
+  if (attn_dtype_called(text) != NULL) return attn_dtype_called(text);
   snprintf(word, sizeof word, "%.*s", (int)strcspn(text, "="), text);
   for (unsigned id = 0; id < AXIS_COUNT; ++id) {
     const struct attn_axis *axis = axes_at(id);
@@ -129,6 +138,8 @@ static struct status bad_word(const struct spec *spec, const char *text) {
     if (is_written(axis)) text_append(keys, sizeof keys, " %s", axis->name);
     if (axis->no != NULL) text_append(words, sizeof words, ", %s", axis->no);
     if (axis->yes != NULL) text_append(words, sizeof words, ", %s", axis->yes);
+    for (size_t i = 0; axis->kind == AXIS_NAME && axis->key == NULL && axis->names[i] != NULL; ++i)
+      text_append(words, sizeof words, ", %s", axis->names[i]);
   }
   attn_dtype_list(ATTN_DTYPES_ALL, "", ", ", dtypes);
   const char *nearest = nearest_word(text);
@@ -148,7 +159,8 @@ static struct status read_token(struct spec *spec, const char *text, const struc
   const struct attn_axis *named = equals != NULL ? axes_find(text, (size_t)(equals - text)) : NULL;
   if (named == NULL && *axis != NULL && axes_value_read(*axis, text, &word) != NULL)
     return read_value(spec, *axis, text);
-  if (named == NULL || !is_written(named)) return bad_word(spec, text);
+  if (named == NULL) return bad_word(spec, text);
+  if (!is_written(named)) return by_alias(spec, text, named);
   *axis = named;
   if (named->required && spec->count[list_of(named)] > 0)
     return status_make(STATUS_USAGE, "--shape %s: %s is given twice; list its values with commas", spec->text,

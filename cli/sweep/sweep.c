@@ -209,12 +209,25 @@ void sweep_hash_cases(struct sweep *sweep) {
   }
 }
 
+/* A report or a manifest, whose keys would only be called unknown. */
+static struct status refuse_other_files(const struct json_doc *doc) {
+  const cJSON *schema = json_get(doc->root, "schema");
+  if (json_get(doc->root, "attnbench_sweep") != NULL) return status_ok();
+  if (cJSON_IsString(schema) && strncmp(schema->valuestring, "attnbench.", strlen("attnbench.")) == 0)
+    return json_error(doc, doc->root, false, "is no sweep but a file of %s; attnbench report FILE shows a report",
+                      json_quote(schema->valuestring).text);
+  if (json_get(doc->root, "attnbench_kernel") != NULL)
+    return json_error(doc, doc->root, false, "is no sweep but the manifest of a kernel; give it to --load");
+  return status_ok();
+}
+
 static struct status read_document(const struct json_doc *doc, struct sweep *out) {
   static const char *const keys[] = {
       "attnbench_sweep", "name",     "about", "defaults", "shapes", "grid", "variants", "only",
       "tuned",           "baseline", "gate",  "$schema",  NULL};
   if (!cJSON_IsObject(doc->root))
     return json_error(doc, doc->root, false, "is not an object; a sweep begins with {\"attnbench_sweep\": 1, ...");
+  TRY(refuse_other_files(doc));
   TRY(json_check_keys(doc, doc->root, keys));
   TRY(read_format(doc));
   TRY(read_name(doc, out));

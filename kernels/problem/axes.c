@@ -485,7 +485,7 @@ static bool batch_is_sound(const struct attn_problem *p, const char *key, char w
   if (p->batch.groups > 0 && !agrees) {
     snprintf(why, AXIS_WHY_MAX,
              "has the case %s, whose batch has B = %" PRIu32 ", Sq = %" PRIu32 " and Skv = %" PRIu32
-             "; leave these out beside it",
+             "; leave out B, S, Sq and Skv where batch lists the sequences",
              key, extent.count, extent.Sq, extent.Skv);
   } else if (p->batch.drawn != 0 && p->B > ATTN_DRAWN_MAX) {
     snprintf(why, AXIS_WHY_MAX, "has the case %s; give B of at most %d where a batch is drawn", key, ATTN_DRAWN_MAX);

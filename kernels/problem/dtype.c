@@ -1,6 +1,7 @@
 /* The table of element types. */
 #include "kernels/problem/dtype.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,6 +22,20 @@ bool attn_dtype_read(const char *name, enum attn_dtype *out) {
     return true;
   }
   return false;
+}
+
+const char *attn_dtype_called(const char *name) {
+  char word[32];
+  size_t length = 0;
+  if (strlen(name) > sizeof word - 3 || strchr(name, ' ') != NULL) return NULL;
+  word[length++] = ' ';
+  for (const char *at = name; *at != '\0'; ++at) word[length++] = (char)tolower((unsigned char)*at);
+  word[length++] = ' ';
+  word[length] = '\0';
+  for (unsigned i = 0; i < ATTN_DTYPE_COUNT; ++i) {
+    if (length > 2 && strstr(facts[i].also, word) != NULL) return facts[i].name;
+  }
+  return NULL;
 }
 
 void attn_dtype_list(unsigned dtypes, const char *quote, const char *before_last, char out[ATTN_DTYPE_LIST_MAX]) {

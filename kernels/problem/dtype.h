@@ -32,12 +32,14 @@ struct attn_dtype_row {
   const char *name;
   uint32_t bytes;
   double roundoff, smallest, products;
+  const char *also;
 };
 const struct attn_dtype_row *attn_dtype_facts(enum attn_dtype);
 
 const char *attn_dtype_name(enum attn_dtype); /* "f16" */
 uint32_t attn_dtype_bytes(enum attn_dtype);
 bool attn_dtype_read(const char *name, enum attn_dtype *out); /* false: no type has this name */
+const char *attn_dtype_called(const char *name);              /* "e4m3" for "FP8"; NULL: no other name of a type */
 
 /* Sets of types, as bits. */
 #define ATTN_DTYPE_BIT(dtype) (1u << (dtype))

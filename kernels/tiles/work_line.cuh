@@ -1,5 +1,5 @@
-/* Work as a line of units, of which each block, or each cluster of blocks, takes an equal stretch, whatever items and
- * sequences that cuts. Source: stream-K. */
+/* All work of a launch as one line of units. Each block, or each cluster of blocks, takes an equal stretch of the
+ * line, which may begin and end within an item or a sequence. Source: stream-K. */
 #ifndef ATTNBENCH_KERNELS_TILES_WORK_LINE_CUH
 #define ATTNBENCH_KERNELS_TILES_WORK_LINE_CUH
 
@@ -17,10 +17,10 @@ constexpr ATTN_HD uint32_t work_line_words(uint32_t warps) { return warps + 2; }
 #ifdef __CUDACC__
 
 /* A cluster's range of units, and the sequence of its first unit. With fewer units than clusters, only the last
- * clusters are empty: an empty one within a shared item would be counted but never arrive. */
+ * clusters are empty. An empty cluster between two that share an item would be waited for, and would never arrive. */
 template <uint32_t kCluster>
 struct WorkLine {
-  uint32_t total; /* units of all */
+  uint32_t total; /* units of the whole line */
   uint32_t first, end;
   uint32_t b, base; /* the sequence, and the first of its units */
 
@@ -32,7 +32,7 @@ struct WorkLine {
   }
 
  private:
-  /* Those that have some. */
+  /* The number of clusters that have units. */
   __device__ __forceinline__ uint32_t clusters() const { return min(gridDim.x / kCluster, total); }
   __device__ __forceinline__ uint32_t begin_of(uint32_t cluster) const {
     return cluster < clusters() ? total / clusters() * cluster + total % clusters() * cluster / clusters() : total;
@@ -63,7 +63,7 @@ __device__ __forceinline__ WorkLine<kCluster> work_line_of_ragged(uint32_t B, ui
   return line;
 }
 
-/* The same of any batch. */
+/* The line of any batch, ragged or not. */
 template <uint32_t kCluster, typename UnitsOf>
 __device__ __forceinline__ WorkLine<kCluster> work_line_of(uint32_t B, bool is_ragged, uint32_t *words,
                                                            UnitsOf units_of) {

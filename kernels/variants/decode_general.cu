@@ -3,37 +3,38 @@
  *
  * Idea: as decode, the rows of the product are all queries of a KV head, so that K and V are read once for all of
  *   them. What differs is who reads what (kernels/tiles/decode_general_tile.cuh):
- *   Work is cut by keys, not by sequences. All KV heads lie on one line of units: a tile of keys is one, and
- * `item_cost` more stand for the start and end of a head. Each block takes an equal stretch of the line, whatever
- * sequences that cuts. Each block computes its stretch from the sequence lengths by a prefix sum over its threads, in
- * about the time of one read of memory. So one long sequence keeps no SM busier than many short ones do, the host
- * sees no lengths, and no pass makes a list. Up to 16 rows, each warp has its own keys and its own ring of stages,
- * and meets other warps only at the end of an item. With more rows, groups of 2 or 4 warps share a ring, 16 rows to
- * each warp, and synchronise once per tile. Each row of a tile is looked up in the page table, a tile ahead, so a
- * page of one token costs as many instructions as a page of 256. Copies do not stop at the end of an item: while a
- * block adds one up, the keys of the next one are on their way. A block has at most two partial results, of the item
- * that it begins with and of that which it ends with. The last block of an item to arrive adds them up in the order
- * of the blocks: the same bits in each run. The counters that tell it are in the workspace, zero before a launch and
- * after it, so that launches with workspaces of their own may run at once.
+ *   Work is cut by keys, not by sequences. The tiles of keys of all KV heads form one line of units: each tile is one
+ *   unit, and `item_cost` more units stand for the start and end of a head. Each block takes an equal stretch of the
+ *   line, which may begin and end within a sequence, and computes it from the sequence lengths by a prefix sum over
+ *   its threads, in about the time of one read of memory. So one long sequence keeps no SM busier than many short
+ *   ones do, the host need not know the lengths, and no pass makes a list. Up to 16 rows, each warp has its own keys
+ *   and its own ring of stages, and waits for other warps only at the end of an item. With more rows, groups of 2
+ *   or 4 warps share a ring, 16 rows to each warp, and synchronise once per tile. Each row of a tile is looked up
+ *   in the page table, a tile ahead, so a page of one token costs as many instructions as a page of 256. Copies do
+ *   not stop at the end of an item: while a block adds up the results of one, the keys of the next are being
+ *   fetched. A block has at most two partial results: of the item that it begins with, and of the item that it ends
+ *   with. The last block of an item to arrive adds up the item's partial results in the order of the blocks, which
+ *   gives the same bits in each run. A block knows from counters in the workspace that it is the last. They are
+ *   zero before a launch and after it, so launches with workspaces of their own may run at the same time.
  *
  * Source: FlashDecoding for the splits, stream-K for the line of work; the rest is written from the PTX manual.
  *
  * Can win: against kernels that give a sequence a fixed number of splits, where lengths differ; against copies by
  *   page boxes, where pages are small; and against decode, which reads no pages.
  *
- * Cannot: read a shared prefix once: each sequence reads it, from L2 where it fits. Use tensor cores well for many
- *   rows: 16 rows of a warp hold 4 where 4 heads share K and V and there is one query, and past 64 rows K and V are
- *   read again for each 64. Start as fast as decode's ring, whose splits meet by packets: the last block's reading of
- *   partial results is one more trip to L2 and back.
+ * Cannot: read a shared prefix once: each sequence reads it, from L2 where it fits. Use tensor cores well: with one
+ *   query and 4 heads that share K and V, only 4 of the 16 rows of a warp hold data; with more than 64 rows, K and V
+ *   are read again for each 64. Add up partial results as fast as decode, whose splits exchange packets: here the
+ *   last block reads them, which takes one more trip to L2.
  *
  * Budget, an H200 at D = 128, bf16: memory gives an SM 36 bytes a ns or 20 a clock, a key's K and V are 512 bytes: 25
  *   clocks. So memory takes 410 clocks for a tile of 16 keys. A warp takes about 1000: 32 mma of 16 x 8 x 16 one
- * after the other, 32 clocks of latency each. So 3 warps keep memory busy; there are 8. A tile has 16 loads of
- * matrices, 16 copies and 8 exponentials: some 370 instructions, 93 clocks of each of 4 schedulers. In flight: 8
- * warps * 1 of 2 stages * 8 KB = 64 KB; the latency of 1 us times the rate needs 36 KB at least. Registers of 255, by
- * the compiler for 16 rows: Q D / 4, O D / 2, scores and weights 12, two walks along the items and addresses the
- * rest: D = 128: 242; D = 64: 198. Shared memory, KB, at 4 rows: 8 * 2 * 8 + 8 * 4 * 0.58 = 147; at 16 rows: 8 * 2 *
- * 8 + 74 = 202.
+ *   after the other, 32 clocks of latency each. So 3 warps keep memory busy; there are 8. A tile has 16 loads of
+ *   matrices, 16 copies and 8 exponentials: some 370 instructions, 93 clocks of each of 4 schedulers. In flight: 8
+ *   warps * 1 of 2 stages * 8 KB = 64 KB; the latency of 1 us times the rate needs 36 KB at least.
+ *   Registers of 255, by the compiler for 16 rows: Q D / 4, O D / 2, scores and weights 12, and the rest for two
+ *   walks along the items and for addresses: 242 at D = 128, 198 at D = 64. Shared memory, KB: 8 * 2 * 8 + 8 * 4 *
+ *   0.58 = 147 at 4 rows, 8 * 2 * 8 + 74 = 202 at 16 rows.
  *
  * Budget with K and V of e4m3: a key has half the bytes, so a tile has twice the keys in as many copies. Memory takes
  *   400 clocks for 32 keys of D = 128, the instructions of a warp's tile 110 of them (decode_general_tile.cuh). 8

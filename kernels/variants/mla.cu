@@ -3,25 +3,25 @@
  *
  * Idea (kernels/tiles/mla_tile.cuh): all query heads and queries of a sequence are rows of one product, 64 to a
  *   block. O of 64 rows is 128 KB in fp32, half of an SM's registers, so two warpgroups have one half of its columns
- *   each. They have every second tile of 64 keys each: whose tile it is computes the scores and the weights, and
- *   hands the weights to the other through shared memory. While one makes weights, the other multiplies. K is loaded
+ *   each. Tiles of 64 keys go to the two in turns: the one whose tile it is computes the scores and the weights, and
+ *   gives the weights to the other through shared memory. While one makes weights, the other multiplies. K is loaded
  *   once, by the copy engine, as nine slabs of 64 columns, and V^T is read from it as wgmma reads any operand whose
  *   summed dimension is that of the rows. With more than 64 rows a cluster of two blocks shares the keys, each of
- *   which fetches half of them for both. The reference of the weights is raised when a score exceeds it by more than
- *   8 as an exponent of 2, and else costs a vote.
- *   Keys are shared among the SMs as in decode_general: an equal stretch of a line of units for each cluster,
- * whatever sequences that cuts; the last block of an item adds up what the others left. Where lengths are equal,
- * clusters take whole sequences instead where that costs less: a partial result is 128 KB of each block.
+ *   which fetches half of them for both. Weights are taken relative to a reference of their row, which is raised
+ *   only when a weight would exceed 2^8; any other tile costs a vote of the warp.
+ *   Keys are shared among the SMs as in decode_general: each cluster has an equal stretch of a line of units, which
+ *   may begin and end within a sequence, and the last block of an item adds up the partial results of the others.
+ *   Where lengths are equal, clusters take whole sequences if that costs less: a partial result is 128 KB a block.
  *
- * Source: FlashDecoding and stream-K for the shares of the keys; that two warpgroups have a half of O's columns each
- * is how FlashMLA divides it. The rest is written from the PTX manual.
+ * Source: FlashDecoding and stream-K for the shares of the keys; FlashMLA for two warpgroups with half of O's columns
+ *   each. The rest is written from the PTX manual.
  *
  * Can win: against kernels that load V apart from K, which read 1.9 times the bytes; against kernels for D up to 256,
  *   which cannot take 576; against those whose heads are rows of tiles of their own.
  *
- * Cannot: use its tensor cores for fewer than 64 rows: 16 heads take as many products as 64. Add up many partial
- *   results fast: the last block reads them alone, 128 KB each, so one sequence has no more blocks than that pays
- *   for. Read a shared prefix once. Take a page that is smaller than 8 tokens, as the swizzle repeats after 8 rows.
+ * Cannot: use the tensor cores well with fewer than 64 rows: 16 heads take as many products as 64. Add up many
+ *   partial results fast: the last block alone reads them, 128 KB each, so one sequence is cut into few parts. Read
+ *   a shared prefix once. Take a page that is smaller than 8 tokens, as the swizzle repeats after 8 rows.
  *
  * Budget, an H200. Tensor cores, of a tile of 64 keys and 64 rows, 8.9 MFLOP: 36 products of 64 x 64 x 16 take 32
  *   clocks each, 8 of 64 x 256 x 16 take 128 each: 2176 clocks.
@@ -35,9 +35,9 @@
  *   Memory gives an SM 36 bytes a ns: 2.0 us a tile, 3000 clocks. So 64 heads and 16 are bound by memory, where 36 KB
  *   are in flight at any time, the latency of 1 us times the rate. A buffer is filled every 4.0 us and is in use for
  *   about 2700 clocks of them, 1.8 us: 80 KB are in flight on average. Predicted: 4.1 to 4.4 TB/s.
- *   Registers: O 128, scores 32, weights 16, of two rows 4, the walk along the items 10, addresses the rest of 232,
- * by setmaxnreg (256 * 232 + 128 * 40 = 64512 of 65536). Shared memory, KB: Q 72, two tiles 144, weights 8, of rows
- * 2, words and barriers 0.4: 226.4 of 227. */
+ *   Registers: O 128, scores 32, weights 16, references and sums of two rows 4, the walk along the items 10, and
+ *   addresses: 232 by setmaxnreg (256 * 232 + 128 * 40 = 64512 of 65536).
+ *   Shared memory, KB: Q 72, two tiles 144, weights 8, values of rows 2, words and barriers 0.4: 226.4 of 227. */
 #include "kernels/tiles/mla_tile.cuh"
 
 namespace attn {

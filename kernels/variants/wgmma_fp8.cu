@@ -4,9 +4,9 @@
  * Idea: as wgmma_general, at twice its rate of products and half of its bytes. V is transposed on chip, by two warps
  *   that have nothing else to do; weights are packed from accumulators to an operand in registers. Accumulators of
  *   e4m3 products keep about 14 bits, so P V of each tile is added to an fp32 accumulator (promotion). The factor of
- *   that addition holds the scale of V and the growth of the row's maximum, so a new maximum does not rescale O. The
- *   two or three multiplying warps of a scheduler have to hide each other's latencies. So weights are packed before
- *   the wait for P V, and P V is added while the next scores are multiplied.
+ *   that addition holds the scale of V and the growth of the row's maximum, so a new maximum does not rescale O.
+ *   While one of the two or three multiplying warps of a scheduler waits, the others have to issue. So weights are
+ *   packed before the wait for P V, and P V is added while the next scores are multiplied.
  *
  * Source: FlashAttention-3 for the transposing of V beside the products; DeepSeek-V3's report for adding the sums of
  *   tensor cores to fp32 ones; the rest is written from the PTX manual.
@@ -20,12 +20,12 @@
  *
  *   So at D = 64 it cannot be faster than half of the tensor cores' peak.
  *   The kernel stays far from these bounds: a tile of 128 x 128 at D = 128 takes about 2600 clocks, where products
- * and exponentials need 1024 each. The registers leave room for two warps in a scheduler. A profile shows that the
- *   instructions of one warp for a tile, one after the other, take about 1300 clocks, and that a warp waits as long
- *   for the other warp's use of the same units and for its turn to multiply.
+ *   and exponentials need 1024 each. The registers suffice for two warps in a scheduler. A profile shows that the
+ *   instructions of one warp for a tile, one after the other, take about 1300 clocks, and that a warp waits equally
+ *   long: for units that the other warp uses, and for its turn to multiply.
  *
- * Cannot: run anywhere but on compute capability 9.0; write O in fp32; take K and V of another type than Q; read
- * pages or lists of blocks.
+ * Cannot: run on another compute capability than 9.0; write O in fp32; take K and V of another type than Q; read
+ *   pages or lists of blocks.
  *
  * Budget, registers per thread: scores keys / 2, weights keys / 8, O Dv / 2, and Dv / chunks / 2 for P V of a tile.
  *

@@ -24,7 +24,7 @@ bounds() {
     bounds "$journal"
     expect_json "$TMP/r.json" 'all(b["ratio"] >= 0.6 for r in d["results"] for b in [r.get("bound_by")]
       if b and b["limit"] in ("products", "exponentials", "shared", "l2", "bytes", "launch"))'
-    expect_json "$TMP/r.json" 'all(b["ratio"] < 0.6 and " above 60 %" in b["text"] for r in d["results"]
+    expect_json "$TMP/r.json" 'all(b["ratio"] < 0.6 and "no limit reaches 60 %: " in b["text"] for r in d["results"]
       for b in [r.get("bound_by")] if b and b["limit"] == "none")'
   done
 }

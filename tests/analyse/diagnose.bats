@@ -23,7 +23,7 @@ refute_finding() { [ "$(finding "$1" "$2")" = "[]" ] || fail "$1 should have no 
 @test "S0 without its grid: linear time alone names no cause" {
   diagnose s0_no_grid
   refute_finding v3 grid_misses_bh
-  expect_finding v3 scales_with_bh 'a grid that misses B*H and a full GPU both do this, time alone cannot tell them apart'
+  expect_finding v3 scales_with_bh 'a grid that misses B*H and a full GPU both do this, and time alone cannot tell them apart'
   expect_finding v3 scales_with_bh '1.08x per unit of work'
 }
 
@@ -31,8 +31,8 @@ refute_finding() { [ "$(finding "$1" "$2")" = "[]" ] || fail "$1 should have no 
   diagnose s1
   expect_json "$TMP/r.json" '[(r["launches"][0]["blocks"], r["scaling"]["verdict"]) for r in d["results"] if r["scaling"]]
     == [(2, "none"), (8, "flat"), (8, "flat"), (32, "flat"), (64, "as_blocks_per_sm")]'
-  expect_finding n6 scales_with_bh 'flat: idle SMs took the extra work'
-  expect_finding n6 below_one_wave '2 blocks on 58 SMs: 2 SMs get one = 3.4 %'
+  expect_finding n6 scales_with_bh 'the time hardly grew: idle SMs took the extra work'
+  expect_finding n6 below_one_wave '2 blocks on 58 SMs: 2 SMs (3.4 %) get one'
   expect_finding n6 tail_wave '64 blocks on 58 SMs: 6 SMs carry 2 blocks, the other 52 carry 1'
   expect_finding n6 idle_threads '64 of 256 threads hold a query row in the compute phase: 75 % wait'
   [ "$(json "$TMP/r.json" 'sum(f["id"] == "tail_wave" for r in d["results"] for f in r["findings"])')" = 1 ]
@@ -137,7 +137,7 @@ refuse() {
 
 @test "a cache of e4m3 that takes as long as one of 16 bits is bound by its conversion, and one that is twice as fast is not" {
   diagnose kv8
-  expect_finding bitwise convert_bound '240 us with K and V of e4m3 and 250 us with those of bf16, of 2.00x the bytes'
+  expect_finding bitwise convert_bound '240 us with K and V of e4m3; 250 us with K and V of bf16, which are 2.00x the bytes'
   refute_finding paired convert_bound
   expect_json "$TMP/r.json" '[r["shape"]["kv_dtype"] for r in d["results"] for f in r["findings"] if f["id"] == "convert_bound"]
     == ["e4m3"]'

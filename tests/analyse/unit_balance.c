@@ -58,6 +58,16 @@ static struct balance balance_of_row(void) {
 
 static const struct finding *found(void) { return rows_finding(&rows, 0, FINDING_ID_imbalanced); }
 
+/* 159 blocks on 132 SMs: the 27 of the last wave are as short as most, so they do not cost a full wave. */
+TEST(a_last_wave_of_unlike_blocks_is_left_to_the_simulation) {
+  diagnose_row(list_row(144, 1, 1024, 159), "143q64_1q1k", -1);
+  assert_non_null(found());
+  assert_null(rows_finding(&rows, 0, FINDING_ID_tail_wave));
+  diagnose_row(list_row(159, 1, 64, 159), NULL, -1);
+  assert_null(found());
+  assert_non_null(rows_finding(&rows, 0, FINDING_ID_tail_wave));
+}
+
 /* ---- the simulation ----------------------------------------------------------------------------------------------
  */
 

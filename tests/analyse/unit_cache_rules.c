@@ -116,8 +116,8 @@ static const struct finding *converted(double wide_us, double narrow_us, const c
 TEST(half_the_bytes_in_the_same_time_are_bound_by_their_conversion) {
   const struct finding *f = converted(250, 240, "decode");
   assert_non_null(f);
-  assert_finding_says(f, "240 us with K and V of e4m3 and 250 us with those of f16, of 2.00x the bytes");
-  assert_finding_says(f, "those keep DRAM busy for 93 % of their time, these for 49 %");
+  assert_finding_says(f, "240 us with K and V of e4m3; 250 us with K and V of f16, which are 2.00x the bytes");
+  assert_finding_says(f, "with f16 DRAM is busy for 93 % of the time, with e4m3 for 49 %");
   assert_near(f->gain_ratio, 240 / (2 + 248 / 2.0), 0.02);
 }
 
@@ -129,7 +129,7 @@ TEST(half_the_bytes_in_half_the_time_are_not) {
 /* Where bytes bound neither row, e4m3 must not be slower. */
 TEST(a_row_that_bytes_do_not_bound_is_held_against_the_same_time) {
   assert_null(converted(1000, 1100, "decode"));
-  assert_finding_says(converted(1000, 1400, "decode"), "bytes bound neither");
+  assert_finding_says(converted(1000, 1400, "decode"), "DRAM bounds neither");
 }
 
 TEST(another_variant_is_no_measure_of_the_conversion) { assert_null(converted(250, 240, "other")); }

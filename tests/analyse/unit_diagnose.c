@@ -45,7 +45,7 @@ TEST(serial_grid_is_named_from_geometry_and_time) {
   assert_measured(2, FINDING_ID_grid_misses_bh, "blocks stay at 2 while B*H grows 8 -> 128");
   assert_measured(2, FINDING_ID_grid_misses_bh, "time grew 17.2x for 16.0x the work: serialised over B*H");
   assert_advice(2, FINDING_ID_grid_misses_bh, "put B*H on a grid axis: grid (2,128,1) = 256 blocks");
-  assert_measured(2, FINDING_ID_scales_with_bh, "as the serial loop over B*H says");
+  assert_measured(2, FINDING_ID_scales_with_bh, "the time grew as a loop over B*H inside a block makes it grow");
   assert_measured(1, FINDING_ID_grid_misses_bh, "time grew 6.7x for 8.0x the work");
   /* The baseline is held against the widest row of its group. */
   assert_measured(0, FINDING_ID_grid_misses_bh, "time grew 17.2x for 16.0x the work");
@@ -121,7 +121,7 @@ static void build_s1_table(void) {
 
 TEST(two_blocks_leave_the_gpu_idle) {
   build_s1_table();
-  assert_measured(0, FINDING_ID_below_one_wave, "2 blocks on 58 SMs: 2 SMs get one = 3.4 %");
+  assert_measured(0, FINDING_ID_below_one_wave, "2 blocks on 58 SMs: 2 SMs (3.4 %) get one");
   assert_advice(0, FINDING_ID_below_one_wave,
                 "split K/V over blocks (flash decoding), splits = 2 per q tile: 4 blocks where "
                 "one wave holds 116; there are no more K/V tiles");
@@ -130,7 +130,7 @@ TEST(two_blocks_leave_the_gpu_idle) {
 TEST(flat_time_is_idle_sms_taking_the_work) {
   build_s1_table();
   for (size_t i = 1; i <= 3; i++) {
-    assert_measured(i, FINDING_ID_scales_with_bh, "flat: idle SMs took the extra work");
+    assert_measured(i, FINDING_ID_scales_with_bh, "the time hardly grew: idle SMs took the extra work");
     assert_false(has(i, FINDING_ID_tail_wave));
   }
   assert_measured(3, FINDING_ID_scales_with_bh, "time 1.02x, work 16.0x");
@@ -142,7 +142,8 @@ TEST(sixty_four_blocks_are_uneven_on_fifty_eight_sms) {
   assert_measured(4, FINDING_ID_tail_wave,
                   "64 blocks on 58 SMs: 6 SMs carry 2 blocks, the other 52 carry 1 (mean 1.10)");
   assert_advice(4, FINDING_ID_tail_wave, "58 or 116 blocks");
-  assert_measured(4, FINDING_ID_scales_with_bh, "more than the waves say, no more than the blocks per SM");
+  assert_measured(4, FINDING_ID_scales_with_bh,
+                  "the time grew more than the waves, but not more than the blocks per SM");
 }
 
 TEST(enough_blocks_are_neither_below_nor_past_a_wave) {
@@ -202,7 +203,7 @@ TEST(residency_that_is_only_a_bound_is_said_to_be_one) {
   struct row_spec spec = SCALAR(1, 1, 128, 0);
   spec.resident_blocks = 0;
   rows_build(&rows, &spec, 1, "l4", NULL);
-  assert_measured(0, FINDING_ID_below_one_wave, "as at most 6 fit on one SM");
+  assert_measured(0, FINDING_ID_below_one_wave, "since at most 6 blocks fit on one SM");
 }
 
 /* ---- growth -------------------------------------------------------------------------------------------------- */
@@ -212,9 +213,9 @@ TEST(growth_is_judged_against_waves_then_blocks_per_sm) {
   static const struct {
     double us;
     const char *verdict;
-  } cases[] = {{500, "less than the waves say"},
-               {900, ": as the waves say"},
-               {1500, "worse than the waves and the blocks per SM say"}};
+  } cases[] = {{500, "the time grew less than the waves"},
+               {900, ": the time grew as the waves did"},
+               {1500, "the time grew more than the waves and more than the blocks per SM"}};
   for (size_t i = 0; i < ROWS_COUNT(cases); i++) {
     const struct row_spec specs[] = {SCALAR(1, 8, 512, 100), SCALAR(8, 16, 512, cases[i].us)};
     rows_build(&rows, specs, 2, "l4", NULL);

@@ -138,7 +138,7 @@ TEST(get_is_case_sensitive) {
 }
 
 TEST(nearest_name_is_within_its_edits) {
-  static const char *const names[] = {"serial", "scalar", "wmma", "cp_async", "split_kv", "B", NULL};
+  static const char *const names[] = {"serial", "scalar", "wmma", "wgmma", "cp_async", "split_kv", "B", NULL};
   static const struct {
     const char *text, *expected;
   } rows[] = {
@@ -147,7 +147,10 @@ TEST(nearest_name_is_within_its_edits) {
       {"Scaler", "scalar"},
       {"cpasinc", "cp_async"},
       {"wma", "wmma"},
+      {"wgma", "wgmma"}, /* as near to wmma, which begins otherwise */
       {"wxyz", NULL},
+      {"wmx", "wmma"}, /* half of the letters of wmma */
+      {"axa", NULL},
       {"b", "B"},
       {"Q", NULL},
       {"nothing_like", NULL},

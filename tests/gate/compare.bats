@@ -317,5 +317,5 @@ row["time"]["hot"].update({k: 2 * v for k, v in row["time"]["hot"].items() if k.
   [ "$(grep -c 'what to do' "$OUT")" -eq 1 ]
   [ "$(grep -c 'again:' "$OUT")" -eq 0 ]
   [ "$(head -1 "$OUT" | cut -c1-19)" = "FAILED, exit code 5" ]
-  expect_out '6 rows are inconclusive'
+  expect_out '6 rows have the verdict inconclusive'
 }

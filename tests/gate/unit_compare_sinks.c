@@ -384,7 +384,7 @@ TEST(markdown_shows_fifty_rows_and_counts_the_rest) {
   assert_non_null(strstr(text, "\n73 compared of 73 expected: 14 regressed, 59 same\n"));
   assert_int_equal(count_of(text, "| wmma | hot |"), 14);
   assert_int_equal(count_of(text, "| **regressed** |"), 14);
-  assert_non_null(strstr(text, "\n59 rows are same: "));
+  assert_non_null(strstr(text, "\n59 rows have the verdict same: "));
   free(text);
   for (size_t i = 0; i < 73; ++i) made->row[i].verdict = COMPARE_regressed;
   text = text_of(&made->compare, verdict_markdown_write);

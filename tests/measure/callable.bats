@@ -138,7 +138,7 @@ measure() {
   expect_refusal 2 "give FILE.py:FUNCTION" -- --shape B=1,H=1,S=16,D=16 --load "$FUNCTIONS"
   expect_refusal 2 "give FILE.py:FUNCTION" -- --shape B=1,H=1,S=16,D=16 --load "$FUNCTIONS:"
   expect_refusal 2 "give FILE.py:FUNCTION" -- --shape B=1,H=1,S=16,D=16 --load "$FUNCTIONS:a-b"
-  expect_refusal 2 "ModuleNotFoundError: No module named 'no_such_module'" -- --shape B=1,H=1,S=16,D=16 --load no_such_module:f
+  expect_refusal 2 "ModuleNotFoundError: No module named 'no_such_module'; ATTN_PYTHON names the interpreter, " -- --shape B=1,H=1,S=16,D=16 --load no_such_module:f
   expect_refusal 2 "cannot be called" -- --shape B=1,H=1,S=16,D=16 --load "$FUNCTIONS:NUMBER"
   expect_refusal 2 "NAME=$PWD/$FUNCTIONS:right" -- --shape B=1,H=1,S=16,D=16 --load "cpu_ref=$FUNCTIONS:right"
   printf 'import sys\nsys.exit("not today")\n' >"$TMP/ends.py"

@@ -41,6 +41,44 @@ load ../helper
   expect_refusal 2 'for example B1.H8' -- --sweep v3 --only none
 }
 
+@test "what a new user writes is answered with what attnbench has for it" {
+  expect_refusal 2 '"fp8" is not understood; did you mean e4m3?' -- --shape B=1,H=1,S=8,D=8,fp8
+  expect_refusal 2 '"Hkv=1" is not understood; --shape has Hkv in H: write H=32/8' -- --shape B=1,H=2,Hkv=1,S=8,D=8
+  expect_refusal 2 'did you mean "wgmma"?' -- --sweep v3 --variants wgma
+  expect_refusal 2 '"S=>8" has no test that is known; write =, !=, <, <=, > or >=' -- --sweep v3 --filter 'S=>8'
+  expect_refusal 2 'a sweep is given as --sweep v3' -- v3
+  expect_refusal 2 'a sweep is given as --sweep mine.json' -- mine.json
+  expect_refusal 2 'the first word may be a verb (run plan list' -- bench --sweep v3
+  expect_refusal 2 '"foo" is not understood; the keys are' -- --shape B=1,H=1,S=8,D=8,foo
+  expect_err 'bhsd, bshd, qkv, hnd, v_in_k stand alone'
+  expect_refusal 2 '--sweep is missing; for example: attnbench --sweep v3' --
+  expect_refusal 7 'is no sweep but a file of "attnbench.times/1"; attnbench report FILE shows' -- --sweep tests/data/times_s1.json
+  expect_refusal 7 'is no sweep but the manifest of a kernel; give it to --load' -- --sweep "$(write_file k.json '{"attnbench_kernel": 1}')"
+  expect_refusal 2 'give the path of the Python file' -- --sweep v3 --load "$TMP/none.py:f"
+  expect_refusal 2 'give one that was built on this system' -- --sweep v3 --load README.md
+}
+
+@test "describe takes names that other programs have, in any case of letters" {
+  local name word
+  while IFS=, read -r name word; do
+    attn describe "$name"
+    expect_status 0
+    expect_out "$word"
+  done <<'WORDS'
+FP8,FP8: attnbench calls it e4m3
+half,f16, a value of dtype
+Sliding Window,window, a member of the problem
+paged KV,page, a member of the problem
+varlen,batch, a member of the problem
+MLA,mla, a variant for GPUs
+GQA,H, a member of the problem
+TFLOPS,rate, a column of the table
+Waves,waves, a column of the table
+WORDS
+  expect_refusal 2 '`attnbench describe problem` the keys, README the other words' -- describe nothing_like
+  refute_err 'did you mean'
+}
+
 @test "whoever closes the standard output ends the program quietly with 141, whether SIGPIPE is ignored or not" {
   local trap what
   cd "$TMP"

@@ -209,7 +209,7 @@ PY
   expect_json "$TMP/p.json" '[r["status"] for r in d["results"]] == ["planned", "skipped"] * 3 and "batch must be left out" in d["results"][1]["reason"]
     and [r["key"] for r in d["results"][::2]] == ["B6.H8.Hkv8.Sq2048.Skv4096.D64.f16.full.batch2q2k_4q512s4k",
       "B8.H8.Hkv8.Sq1024.Skv1024.D64.f16.full.batch8q1k", "B2.H8.Hkv8.Sq2048.Skv2048.D64.f16.full.batch2q2k"]'
-  expect_refusal 2 'whose batch has B = 2, Sq = 9 and Skv = 9; leave these out beside it' -- plan --gpu h200 --shape B=3,batch=2q9,H=8,D=64
+  expect_refusal 2 'whose batch has B = 2, Sq = 9 and Skv = 9; leave out B, S, Sq and Skv where batch lists the sequences' -- plan --gpu h200 --shape B=3,batch=2q9,H=8,D=64
   expect_refusal 2 'leave out layout' -- plan --gpu h200 --shape batch=2q9,H=8,D=64,bshd
   expect_refusal 2 'give B of at most 1024' -- plan --gpu h200 --shape B=1025,S=9,batch=ragged:1,H=8,D=64
   expect_refusal 2 'more than 2^31 - 1 tokens' -- plan --gpu h200 --shape batch=65536q1024k,H=1,D=8

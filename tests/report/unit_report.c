@@ -256,9 +256,10 @@ TEST(text_says_why_a_time_is_doubtful) {
     uint32_t n;
     enum stats_stop stop;
     const char *says;
-  } cases[] = {{5, STATS_STOP_BUDGET, " with a wide interval, fewest n=5, stopped by the time budget\n"},
-               {600, STATS_STOP_SAMPLES, " with a wide interval, fewest n=600, stopped by the sample limit\n"},
-               {6, STATS_STOP_INTERVAL, " with times that still drifted, fewest n=6\n"}};
+  } cases[] = {
+      {5, STATS_STOP_BUDGET, " with a wide interval, from 5 samples or more, stopped by the time budget\n"},
+      {600, STATS_STOP_SAMPLES, " with a wide interval, from 600 samples or more, stopped by the sample limit\n"},
+      {6, STATS_STOP_INTERVAL, " with times that still drifted, from 6 samples or more\n"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     struct built built;
     build("tests/data/report_cpu.jsonl", &built);
