@@ -77,7 +77,7 @@ gencode = $(if $(filter sm_$(1),$(NVCC_CODES)),-gencode=arch=compute_$(2)$(COMMA
 # Code that is the same for several GPUs is compiled to PTX once: most of the time of a build is spent there.
 GENCODE_all = $(strip $(call gencode,80,80,sm_80) $(call gencode,86,80,sm_86) $(call gencode,89,89,sm_89) \
     $(call gencode,90,90a,sm_90a) $(call gencode,100,90,sm_100) $(call gencode,120,90,sm_120) $(call gencode,90,90,compute_90))
-# native: the GPU of this machine alone, or Hopper where there is none; a quarter of the build time.
+# native: the GPU of this machine alone, or Hopper where there is none; less than half of the build time.
 # One pair of arch and code per kind of GPU here: 90 -> 90a, whose instructions the kernels use.
 GPU_HERE = $(or $(shell nvidia-smi --query-gpu=compute_cap --format=csv$(COMMA)noheader 2>/dev/null | tr -dc '0-9\n' | \
     sed 's/^90$$/90a/' | sort -u),90a)
