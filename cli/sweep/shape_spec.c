@@ -138,8 +138,8 @@ static struct status bad_word(const struct spec *spec, const char *text) {
     if (is_written(axis)) text_append(keys, sizeof keys, " %s", axis->name);
     if (axis->no != NULL) text_append(words, sizeof words, ", %s", axis->no);
     if (axis->yes != NULL) text_append(words, sizeof words, ", %s", axis->yes);
-    for (size_t i = 0; axis->kind == AXIS_NAME && axis->key == NULL && axis->names[i] != NULL; ++i)
-      text_append(words, sizeof words, ", %s", axis->names[i]);
+    for (size_t i = 0; axis->kind == AXIS_NAME && axis->key == NULL && i < AXIS_NAMES_MAX; ++i)
+      if (axis->names[i] != NULL) text_append(words, sizeof words, ", %s", axis->names[i]);
   }
   attn_dtype_list(ATTN_DTYPES_ALL, "", ", ", dtypes);
   const char *nearest = nearest_word(text);
