@@ -134,6 +134,7 @@ later() {
 # Runs the queue, at most JOBS rungs at once, and tells of each as it ends.
 run_queue() {
   local entry words name waiting=()
+  local -A core_of=() # of the rungs that run
   for entry in "${queue[@]}"; do
     while [ "$(jobs -rp | wc -l)" -ge "$JOBS" ]; do
       wait -n
@@ -141,6 +142,8 @@ run_queue() {
     done
     IFS=$'\t' read -r -a words <<<"$entry"
     rm -f "$(log_of "${words[0]}").end"
+    pick_core "${core_of[@]}"
+    core_of[${words[0]}]=$SURROUNDINGS_CORE
     run_logged "${words[@]}" &
     waiting+=("${words[0]}")
   done
@@ -155,7 +158,12 @@ run_queue() {
 tell_ended() {
   local name left=()
   for name in "${waiting[@]}"; do
-    if [ -s "$(log_of "$name").end" ]; then tell "$name"; else left+=("$name"); fi
+    if [ -s "$(log_of "$name").end" ]; then
+      tell "$name"
+      unset "core_of[$name]"
+    else
+      left+=("$name")
+    fi
   done
   waiting=("${left[@]}")
 }

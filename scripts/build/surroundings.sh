@@ -2,6 +2,7 @@
 # Sourced by run_tests.sh: draws the surroundings in which tests run, so that a test that depends on one machine fails.
 #
 #   draw_surroundings SEED     sets them for `surrounded`, and SURROUNDINGS_TEXT to a sentence that says what they are
+#   pick_core CORE...          gives the next commands the drawn core that is named least often; no core where none was drawn
 #   surrounded COMMAND...      runs a command in them; as it is where nothing was drawn
 #   leave_surroundings         TAP: one test, which fails when something is left in the temporary folder; removes it
 #
@@ -12,7 +13,8 @@ SURROUNDINGS=()         # arguments of env
 SURROUNDINGS_IGNORED=() # signals
 SURROUNDINGS_UMASK=$(umask)
 SURROUNDINGS_FILES=$(ulimit -Sn) # that may be open at once
-SURROUNDINGS_CORES=()   # the commands take turns on them, each on one; empty: each has all
+SURROUNDINGS_CORES=()   # each command has one of them, SURROUNDINGS_CORE; empty: each has all
+SURROUNDINGS_CORE=
 SURROUNDINGS_TEXT=
 SURROUNDINGS_TMP=
 
@@ -113,9 +115,19 @@ draw_surroundings() {
   ! chance 3 || give_no_jsonschema "$folder"
 }
 
+pick_core() {
+  local core taken count least=$(($# + 1))
+  SURROUNDINGS_CORE=
+  for core in "${SURROUNDINGS_CORES[@]}"; do
+    count=0
+    for taken; do [ "$taken" != "$core" ] || count=$((count + 1)); done
+    if [ "$count" -lt "$least" ]; then least=$count SURROUNDINGS_CORE=$core; fi
+  done
+}
+
 surrounded() {
   local pinned=()
-  [ ${#SURROUNDINGS_CORES[@]} -eq 0 ] || pinned=(taskset -c "${SURROUNDINGS_CORES[RANDOM % ${#SURROUNDINGS_CORES[@]}]}")
+  [ -z "$SURROUNDINGS_CORE" ] || pinned=(taskset -c "$SURROUNDINGS_CORE")
   (
     [ ${#SURROUNDINGS_IGNORED[@]} -eq 0 ] || trap '' "${SURROUNDINGS_IGNORED[@]}"
     umask "$SURROUNDINGS_UMASK"

@@ -135,17 +135,12 @@ emulate_part() {
   emulate_part 5 4 emulated_decode_general,emulated_decode_general:warps=2,blocks=3 "$TMP/s.json"
 }
 
-# choose COUNT OF: the mutants of a test are numbered as they come, and COUNT of these OF run, or all.
+# choose OF: the mutants of a test are numbered as they come, and one of these OF runs, or all; in half of the runs none.
 choose() {
+  [ "$ATTN_EMULATED" = all ] || [ $((RANDOM % 2)) = 0 ] || skip "not drawn (make test-emulated runs every mutant)"
   # shellcheck disable=SC2046  # numbers
-  drawn "$1" $(seq "$2")
-  CHOSEN=" ${DRAWN[*]} " NUMBER=0 OF=$2
-}
-# chosen: counts a mutant, and says whether it runs.
-chosen() {
-  NUMBER=$((NUMBER + 1))
-  [ "$NUMBER" -le "$OF" ] || fail "more than $OF mutants"
-  [[ $CHOSEN = *" $NUMBER "* ]]
+  drawn 1 $(seq "$1")
+  CHOSEN=" ${DRAWN[*]} " NUMBER=0 OF=$1
 }
 
 @test "mla is right for pages, unlike lengths, several queries, one block and two for the rows of a sequence" {
@@ -161,7 +156,9 @@ chosen() {
 # mutant_of KERNEL DTYPE NAME SED SHAPE...: KERNEL for D of 64, its tile so changed, must give a wrong result or end its worker.
 # LEFT_OUT is a command of sed that takes kernels out of the variant, which then compiles sooner.
 mutant_of() {
-  chosen || return 0
+  NUMBER=$((NUMBER + 1))
+  [ "$NUMBER" -le "$OF" ] || fail "more than $OF mutants"
+  [[ $CHOSEN = *" $NUMBER "* ]] || return 0
   local tile=kernels/tiles/$1_tile.cuh variant=kernels/variants/$1.cu folder=$TMP/$3 of=$1 dtype=$2 build shape shapes=()
   shift 2
   build=$(dirname "$ATTNBENCH")/emulated
@@ -195,7 +192,7 @@ mla_mutant() { # NAME SED
 }
 
 @test "the emulated GPU finds a barrier too few, a tile too many and a bound that is off by one" {
-  choose 1 4
+  choose 4
   mutant general q_unguarded 's/hopper::barrier_wait\(at.q_empty\(g, round\), at.q_parity\(round\) \^ 1\);//'
   mutant general tail_short 's/drop\(2 \* left - 1\)/drop(2 * left - 2)/'
   mutant general left_bound 's/\+ c < first\)/+ c <= first)/'
@@ -203,7 +200,7 @@ mla_mutant() { # NAME SED
 }
 
 @test "the emulated GPU finds a list that is a tile too long, a row without a reference, and a cap beyond its polynomial" {
-  choose 1 6
+  choose 6
   mutant general list_long 's/list.end - list.begin - 2/list.end - list.begin - 1/' B=1,H=2,S=900,D=64,sparse=128:0.6
   mutant general walk_stays 's/next [*] block_tiles, begin/next * block_tiles + 1, begin/' B=1,H=2,S=900,D=64,sparse=256:0.6
   mutant general list_from_block 's/number = info.z [+] tile/number = tile/' B=1,H=2,S=200x1500,D=64,window=900:0,sparse=256:0.9
@@ -213,7 +210,7 @@ mla_mutant() { # NAME SED
 }
 
 @test "the emulated GPU finds a wrong transposing of V, a promotion that is left out and a reference that is not the maximum" {
-  choose 1 6
+  choose 6
   mutant fp8 keys_swapped 's/0x7531 : 0x6420/0x7351 : 0x6240/'
   mutant fp8 raw_unawaited 's/hopper::barrier_wait\(at.raw_full\(raw.slot\), raw.parity\);//'
   mutant fp8 last_not_added 's/^      add_pending\(\);//'
@@ -223,7 +220,7 @@ mla_mutant() { # NAME SED
 }
 
 @test "the emulated GPU finds what is wrong in the copies, lengths and sums of decode_general" {
-  choose 1 7
+  choose 8
   decode_mutant wait_short 's/wait_for_copies\(a.stages - 2\)/wait_for_copies(a.stages - 1)/'
   decode_mutant group_unsynchronised 's/ptx::named_sync\(1 \+ role.group, .*\);/__syncwarp();/'
   decode_mutant behind_the_end 's/walk.work.keys.end - 1[)]/walk.work.keys.end)/'
@@ -235,14 +232,14 @@ mla_mutant() { # NAME SED
 }
 
 @test "the emulated GPU finds a scale of another head, and keys of V in another order than the weights" {
-  choose 1 2
+  choose 2
   local LEFT_OUT='s/[{]64, ([0-9]+, [0-9]+, 2|[24], [0-9]+, 1)[}],? *//g' shape=B=2,H=8/2,S=1x130,D=64,page=16,kv_dtype=e4m3
   mutant_of decode_general bf16 scale_of_other 's/a.scale_heads [+] head : 0/a.scale_heads : 0/' "$shape"
   mutant_of decode_general bf16 keys_swapped 's/m.2 [*] n., 0, 0x3120/m[2 * n], 0, 0x1302/' "$shape"
 }
 
 @test "the emulated GPU finds what is wrong in the tail, weights, clusters and sums of mla" {
-  choose 1 4
+  choose 4
   mla_mutant tail_kept 's/if \(tile \+ 1 == walk.tiles\) clear_tail.*$//'
   mla_mutant reference_unshared 's/if \(__any_sync\(kFullWarp, next/if (false \&\& __any_sync(kFullWarp, next/'
   mla_mutant peer_unserved 's/if \(lane < kCluster\)/if (lane == 0)/'
