@@ -19,21 +19,18 @@ enum finding_severity { FINDING_NOTE, FINDING_WARNING, FINDING_SEVERE };
     "some SMs have no block; or every SM has one, the blocks loop over several items, and more blocks would make "   \
     "the row faster",                                                                                                \
     "split the keys or D over blocks, take fewer rows per block, or batch more B*H: the advice is what the model "   \
-    "of "                                                                                                            \
-    "time finds to be the fastest")                                                                                  \
+    "of time finds to be the fastest")                                                                               \
   X(geometry_rules, tail_wave, WARNING,                                                                              \
     "the blocks do not divide evenly over the GPU: in the last wave, or the last round, many SMs have nothing to "   \
     "do",                                                                                                            \
     "the share of all places for blocks that stay idle over all waves; within one wave, of the SMs; for blocks "     \
-    "that "                                                                                                          \
-    "loop over items, of their rounds. All blocks are taken to be equally long, so it is not reported beside "       \
+    "that loop over items, of their rounds. All blocks are taken to be equally long, so it is not reported beside "  \
     "imbalanced",                                                                                                    \
     "choose tiles or splits that fill the last wave")                                                                \
   X(balance_rules, imbalanced, WARNING,                                                                              \
     "some blocks have more tiles of keys than others, and the launch lasts until the longest block ends",            \
     "the time of the launch in a simulation, where a block takes as long as it has tiles of keys, over the time "    \
-    "with "                                                                                                          \
-    "blocks of equal work",                                                                                          \
+    "with blocks of equal work",                                                                                     \
     "start the longest items first; cut the longest items; or give each block an equal part of all tiles of keys")   \
   X(resource_rules, smem_limits_occupancy, NOTE, "shared memory decides how many blocks fit on an SM",               \
     "the grid fills the GPU, few warps fit on an SM because of shared memory, one more block would make the row "    \
@@ -41,8 +38,7 @@ enum finding_severity { FINDING_NOTE, FINDING_WARNING, FINDING_SEVERE };
     "fewer stages, smaller tiles, or 16-bit staging")                                                                \
   X(resource_rules, registers_limit_occupancy, NOTE, "registers decide how many blocks fit on an SM",                \
     "the rule of smem_limits_occupancy, for registers; not for a tensor-core kernel that keeps scores and output "   \
-    "in "                                                                                                            \
-    "registers on purpose",                                                                                          \
+    "in registers on purpose",                                                                                       \
     "less state per thread; a cap on the registers alone made kernels slower wherever it was measured")              \
   X(resource_rules, spills, WARNING, "registers spill to local memory",                                              \
     "the compiler reserved local memory, or a profiler counted its traffic", "keep fewer values alive per thread")   \
@@ -65,8 +61,7 @@ enum finding_severity { FINDING_NOTE, FINDING_WARNING, FINDING_SEVERE };
     "more query rows per block, or multicast within clusters")                                                       \
   X(bound_rules, shared_bound, NOTE, "close to the bandwidth of shared memory",                                      \
     "the rule of memory_bound, for shared memory: its traffic as counted, else what warps read when each reads K "   \
-    "and "                                                                                                           \
-    "V for its own rows",                                                                                            \
+    "and V for its own rows",                                                                                        \
     "more query rows per warp; wgmma reads K and V once per 64 rows")                                                \
   X(bound_rules, between_roofs, NOTE,                                                                                \
     "no pipe is full, but one is well used: the phases of the kernel take turns instead of overlapping",             \

@@ -251,8 +251,7 @@ bool geometry_rules_below_one_wave(const struct rules_row *row, struct finding *
   if (!helps) {
     rules_put(f->advice,
               "batch more B*H: %.3g times as much fits into one wave. Splitting this launch further would take as "
-              "much time "
-              "as it saves",
+              "much time as it saves",
               1 / m->waves);
     return true;
   }
