@@ -291,7 +291,7 @@ feature = printf '%s %-8s %s\n' '$(if $(1),✓,✗)' '$(2)' '$(3)'
 CUDA_FOUND = $(NVCC) $(NVCC_VERSION) (CUDA=0 builds without)
 CUDA_MISSING = $(if $(CUDA_WHY),$(CUDA_WHY): GPU variants can be planned but not run (CUDA_HOME=/path says where),switched \
     off by CUDA=0)
-GPU_CODE = $(filter sm_% compute_%,$(subst code=, ,$(subst $(COMMA), ,$(subst arch=compute_,,$(NVCC_GENCODE)))))
+GPU_CODE = $(filter sm_% compute_%,$(subst code=, ,$(subst ], ,$(subst [, ,$(subst $(COMMA), ,$(subst arch=compute_,,$(NVCC_GENCODE)))))))
 define FEATURES
 $(call feature,$(filter 1,$(WITH_CUDA)),CUDA,$(if $(filter 1,$(WITH_CUDA)),$(CUDA_FOUND),$(CUDA_MISSING))); \
 $(if $(filter 1,$(WITH_CUDA)),$(call feature,1,GPU code,$(GPU_CODE) (GENCODE= overrides));) \

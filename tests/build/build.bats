@@ -62,6 +62,15 @@ EOF
   expect_out "-gencode=arch=compute_90a,code=sm_90a"
 }
 
+@test "the program knows which GPUs it has machine code for, however GENCODE writes them" {
+  stand_in nvcc 'case $1 in --version) echo "release 13.0, V1" ;; --list-gpu-code) echo "sm_80 sm_86 sm_90 sm_100" ;; esac'
+  machine_code() { make -s CUDA=1 NVCC=nvcc GENCODE="$1" print-MACHINE_CODE; }
+  [ "$(machine_code all)" = 800,860,900,1000 ]
+  [ "$(machine_code -gencode=arch=compute_90a,code=sm_90a)" = 900 ]
+  [ "$(machine_code '-gencode=arch=compute_80,code=[sm_80,sm_86,compute_80]')" = 800,860 ]
+  [ "$(machine_code -arch=native)" = "" ]
+}
+
 @test "the default builds for every kind of GPU that nvcc knows, and PTX for the rest" {
   # known CODES: what is built where nvcc knows these.
   known() {
