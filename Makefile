@@ -421,9 +421,12 @@ endif
 $(BUILD)/%.cu.o: %.cu | $(BUILD)/.config
 	$(COMPILE_CU)
 
-# 800,900 for code=sm_80 and code=sm_90a; empty where GENCODE names no machine code in this way (-arch=native).
+# 800,900 for code=sm_80 and code=sm_90a; empty where GENCODE names no machine code in this way (-arch=native). A file has
+# it, since nvcc ends a -D at a comma.
 MACHINE_CODE = $(subst $(SPACE),$(COMMA),$(patsubst sm_%,%0,$(subst a,,$(subst f,,$(filter sm_%,$(GPU_CODE))))))
-$(BUILD)/kernels/cuda/backend.cu.o: private NVCC_ALL += $(addprefix -DATTN_MACHINE_CODE=,$(MACHINE_CODE))
+$(BUILD)/gen/machine_code.inc: Makefile | $(BUILD)/.config
+	$(Q)echo '$(or $(MACHINE_CODE),__CUDA_ARCH_LIST__),' >$@
+$(BUILD)/kernels/cuda/backend.cu.o: $(BUILD)/gen/machine_code.inc
 
 $(BUILD)/gen/kernel_resources.c: $(VARIANT_OBJECTS)
 $(FAULTY_RESOURCES).c: $(VARIANT_OBJECTS) $(FAULT_KERNELS)

@@ -460,10 +460,9 @@ extern "C" struct status device_cuda_open(int ordinal, struct device **out) {
 }
 
 extern "C" const uint32_t *device_build_archs(void) {
-#ifndef ATTN_MACHINE_CODE /* the build names it where PTX of one architecture becomes machine code of several */
-#define ATTN_MACHINE_CODE __CUDA_ARCH_LIST__
-#endif
-  static const uint32_t archs[] = {ATTN_MACHINE_CODE, 0};
+  static const uint32_t archs[] = {
+#include "machine_code.inc" /* by the build: PTX of one architecture becomes machine code of several */
+      0};
   return archs;
 }
 
