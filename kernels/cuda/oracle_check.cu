@@ -44,32 +44,35 @@ auto for_dtype(enum attn_dtype dtype, Of of) {
 
 /* ---- inputs and redzones ------------------------------------------------------------------------------------- */
 
-/* What pattern.h says element d of a row is, in the tensor's own bits. */
-__device__ uint32_t input_bits(const struct pattern &pattern, const struct attn_tensor &tensor, uint64_t row,
-                               uint32_t d) {
-  const struct pattern_line line = pattern_line_of(&pattern, tensor.role, row);
-  return pattern_bits(&pattern, &tensor, &line, d);
+/* What a thread makes of a row at a time: the row's line costs many times what an element does. */
+constexpr uint32_t kInputColumns = 16;
+
+__host__ __device__ inline uint32_t input_pieces(uint32_t columns) {
+  return columns / kInputColumns + (columns % kInputColumns != 0);
 }
 
-/* Writes what the pattern says. With changed != NULL it counts the elements that were something else. */
+/* Writes what the pattern says, in the tensor's own bits. With changed != NULL it counts the elements that were
+ * something else. */
 __global__ void input_kernel(void *data, const struct pattern pattern, const struct attn_tensor tensor,
                              unsigned long long *changed) {
-  const uint64_t elements = attn_view_rows(&tensor.view) * tensor.view.columns;
-  for (uint64_t i = grid_thread(); i < elements; i += grid_stride()) {
-    const uint64_t row = i / tensor.view.columns;
-    const uint32_t d = static_cast<uint32_t>(i % tensor.view.columns);
-    const uint64_t at = attn_view_row(&tensor.view, row) + d;
-    const uint32_t bits = input_bits(pattern, tensor, row, d);
-    if (changed != nullptr && attn_dtype_load(tensor.dtype, data, at) == bits) continue;
-    attn_dtype_store(tensor.dtype, data, at, bits);
-    if (changed != nullptr) atomicAdd(changed, 1ull);
+  const uint32_t pieces = input_pieces(tensor.view.columns);
+  for (uint64_t i = grid_thread(); i < attn_view_rows(&tensor.view) * pieces; i += grid_stride()) {
+    const uint64_t row = i / pieces, first = attn_view_row(&tensor.view, row);
+    const uint32_t begin = static_cast<uint32_t>(i % pieces) * kInputColumns;
+    const struct pattern_line line = pattern_line_of(&pattern, tensor.role, row);
+    for (uint32_t d = begin; d < min(begin + kInputColumns, tensor.view.columns); ++d) {
+      const uint32_t bits = pattern_bits(&pattern, &tensor, &line, d);
+      if (changed != nullptr && attn_dtype_load(tensor.dtype, data, first + d) == bits) continue;
+      attn_dtype_store(tensor.dtype, data, first + d, bits);
+      if (changed != nullptr) atomicAdd(changed, 1ull);
+    }
   }
 }
 
 /* Of one input; changed[] by role, or NULL. */
 struct status run_inputs(struct cuda_bench *p, const struct attn_tensor &tensor, unsigned long long *changed) {
-  const uint64_t elements = attn_view_rows(&tensor.view) * tensor.view.columns;
-  input_kernel<<<grid_for(elements), kThreads, 0, stream_of(p)>>>(
+  const uint64_t pieces = attn_view_rows(&tensor.view) * input_pieces(tensor.view.columns);
+  input_kernel<<<grid_for(pieces), kThreads, 0, stream_of(p)>>>(
       data_of(p, tensor.role), p->base.inputs, tensor, changed != nullptr ? changed + tensor.role : nullptr);
   CUDA_TRY(cudaGetLastError());
   return status_ok();
