@@ -100,7 +100,7 @@ struct DecodeGeneralParams {
   Params attention;
   Views at;
   int32_t left, right;
-  float softcap;                  /* 0: none */
+  float cap, cap_inverse;         /* softcap log2(e), and 1 over it; 0: none */
   const float *sink;              /* [Hq]; NULL: none */
   const float *k_scale, *v_scale; /* of e4m3, [B][scale_heads]; one where scale_heads is 0 */
   uint32_t scale_heads;
@@ -431,7 +431,7 @@ struct Strip {
     } else {
       multiply_qk(stage);
     }
-    if (a.softcap != 0.0f) cap(scale_log2, a.softcap), scale_log2[0] = scale_log2[1] = 1.0f;
+    if (a.cap != 0.0f) cap(a, scale_log2), scale_log2[0] = scale_log2[1] = 1.0f;
     if (first < all.first || first + kShape.keys > all.end) mask(first);
     online_softmax(scale_log2);
     if constexpr (N::kIs)
@@ -619,14 +619,14 @@ struct Strip {
 
   /* Scores to capped ones, as exponents: softcap tanh(s / softcap) log2(e). Small scores use a
    * polynomial, since the other formula has the absolute error of a result near 1. */
-  __device__ __forceinline__ void cap(const float (&scale_log2)[2], float softcap) {
-    const float outer = softcap * 1.44269504088896f, inner[2] = {scale_log2[0] / outer, scale_log2[1] / outer};
+  __device__ __forceinline__ void cap(const DecodeGeneralParams &a, const float (&scale_log2)[2]) {
+    const float inner[2] = {scale_log2[0] * a.cap_inverse, scale_log2[1] * a.cap_inverse};
 #pragma unroll
     for (uint32_t j = 0; j < kEights; ++j)
 #pragma unroll
       for (uint32_t c = 0; c < 4; ++c) {
         const float x = s[j][c] * inner[c / 2];
-        s[j][c] = outer * (fabsf(x) <= 0.5f ? tanh_small(x) : tanh_any(x));
+        s[j][c] = a.cap * (fabsf(x) <= 0.5f ? tanh_small(x) : tanh_any(x));
       }
   }
 

@@ -14,8 +14,7 @@
  *
  * A tile is nine slabs of 64 columns, each with a barrier of its own: the product starts when the first of them has
  * come. They are given back in three parts: the last slab, which V has no part of, behind the scores; each half of V
- * behind the product of its warpgroup. They are fetched in the order in which they become free: the last slab, the
- * half of the tile's owner, the other half.
+ * behind the product of its warpgroup. Each part has a warp that fetches it as soon as it is free.
  *
  * A cluster of two blocks shares the keys: each block has 64 rows of its own, fetches half of each slab for both, and
  * gives its slabs back to both.
@@ -136,13 +135,13 @@ struct Layout {
   __device__ __forceinline__ uint32_t q_empty() const { return barrier(kBuffers * (kSlabs + kParts) + 1); }
 
   /* Who arrives in each phase: one thread expects the bytes of a slab; the four warps of one warpgroup in each block
-   * of the cluster give a part back; the three warps that fetch Q; all warps that multiply. */
+   * of the cluster give a part back; the warp that fetches Q; all warps that multiply. */
   __device__ __forceinline__ void init_barriers(uint32_t cluster) const {
     for (uint32_t b = 0; b < kBuffers; ++b) {
       for (uint32_t slab = 0; slab < kSlabs; ++slab) hopper::barrier_init(full(b, slab), 1);
       for (uint32_t part = 0; part < kParts; ++part) hopper::barrier_init(empty(b, part), 4 * cluster);
     }
-    hopper::barrier_init(q_full(), 3), hopper::barrier_init(q_empty(), kConsumers / kWarp);
+    hopper::barrier_init(q_full(), 1), hopper::barrier_init(q_empty(), kConsumers / kWarp);
     hopper::barrier_publish();
   }
 
@@ -269,14 +268,15 @@ struct Walk {
 
 /* ---- fetching -------------------------------------------------------------------------------------------------- */
 
-/* One warp: the tiles of all items. A lane has one of the boxes of a slab: a page, or as much as this block fetches.
- */
+/* One warp for each part of the tiles of all items. The parts become free at times of their own, and none waits for
+ * another. A lane has one of the boxes of a slab: a page, or as much as this block fetches. */
 template <uint32_t kCluster>
 struct KeyFetcher {
   static constexpr uint32_t kShare = kKeys / kCluster; /* keys of a tile that this block fetches */
 
   const MlaParams &a;
   const Layout at;
+  const uint32_t part;
 
   struct Box {
     uint32_t token, matrix;
@@ -297,22 +297,18 @@ struct KeyFetcher {
     const uint64_t policy = a.reads_once ? hopper::kEvictFirst : hopper::kEvictLast;
     const uint32_t lane = threadIdx.x % kWarp, buffer = n % kBuffers;
     const uint32_t to = at.tile(buffer) + (rank_in_cluster<kCluster>() * kShare + lane * a.box_rows) * 128;
+    const uint32_t first = part * kHalfSlabs, end = part == kKeysAlone ? kSlabs : first + kHalfSlabs;
+    hopper::barrier_wait(at.empty(buffer, part), n / kBuffers % 2 ^ 1);
 #pragma unroll 1
-    for (uint32_t i = 0; i < kParts; ++i) {
-      const uint32_t part = i == 0 ? kKeysAlone : i == 1 ? buffer : 1 - buffer;
-      const uint32_t first = part * kHalfSlabs, end = part == kKeysAlone ? kSlabs : first + kHalfSlabs;
-      hopper::barrier_wait(at.empty(buffer, part), n / kBuffers % 2 ^ 1);
-#pragma unroll 1
-      for (uint32_t slab = first; slab < end; ++slab) {
-        const uint32_t full = at.full(buffer, slab);
-        if (lane == 0) hopper::barrier_expect(full, kSlabBytes);
-        if (lane * a.box_rows >= kShare) continue;
-        if constexpr (kCluster > 1)
-          hopper::load_box_to_all(to + slab * kSlabBytes, &a.k, full, slab * 64, box.token, box.matrix,
-                                  (1 << kCluster) - 1, policy);
-        else
-          hopper::load_box(to + slab * kSlabBytes, &a.k, full, slab * 64, box.token, box.matrix, policy);
-      }
+    for (uint32_t slab = first; slab < end; ++slab) {
+      const uint32_t full = at.full(buffer, slab);
+      if (lane == 0) hopper::barrier_expect(full, kSlabBytes);
+      if (lane * a.box_rows >= kShare) continue;
+      if constexpr (kCluster > 1)
+        hopper::load_box_to_all(to + slab * kSlabBytes, &a.k, full, slab * 64, box.token, box.matrix,
+                                (1 << kCluster) - 1, policy);
+      else
+        hopper::load_box(to + slab * kSlabBytes, &a.k, full, slab * 64, box.token, box.matrix, policy);
     }
   }
 
@@ -333,11 +329,10 @@ struct KeyFetcher {
   }
 };
 
-/* Three warps: the rows of Q of each item, as soon as both warpgroups have no more use for the last ones. Rows are
+/* One warp: the rows of Q of each item, as soon as both warpgroups have no more use for the last ones. Rows are
  * [query][head]; where they lie follows from the strides of any layout. */
 template <uint32_t kCluster, typename T>
-__device__ __forceinline__ void fetch_q(const MlaParams &a, const Layout &at, const WorkLine<kCluster> &line,
-                                        uint32_t warp) {
+__device__ __forceinline__ void fetch_q(const MlaParams &a, const Layout &at, const WorkLine<kCluster> &line) {
   const uint32_t lane = threadIdx.x % kWarp;
   uint32_t round = 0;
   for (Walk<kCluster> walk(a, line); walk.is_open; walk.next(), ++round) {
@@ -345,7 +340,7 @@ __device__ __forceinline__ void fetch_q(const MlaParams &a, const Layout &at, co
     const uint32_t rows = walk.rows(sequence), first = walk.first_row();
     hopper::barrier_wait(at.q_empty(), round % 2 ^ 1);
 #pragma unroll 1
-    for (uint32_t row = warp; row < kRows; row += 3) {
+    for (uint32_t row = 0; row < kRows; ++row) {
       const bool is_valid = row < rows;
       const uint32_t of_sequence = is_valid ? first + row : 0, token = a.by_heads.quotient(of_sequence);
       const unsigned char *const from = reinterpret_cast<const unsigned char *>(
@@ -759,10 +754,10 @@ __global__ void __launch_bounds__(mla::kThreads, 1) mla_kernel(const __grid_cons
   const auto line = line_of<kCluster>(a, reinterpret_cast<uint32_t *>(smem_base + kWordsAt));
   if (group == kGroups) {
     hopper::give_registers<40>();
-    if (warp % 4 == 0)
-      KeyFetcher<kCluster>{a, at}.run(line);
+    if (warp % 4 < kParts)
+      KeyFetcher<kCluster>{a, at, warp % 4}.run(line);
     else
-      fetch_q<kCluster, typename C::T>(a, at, line, warp % 4 - 1);
+      fetch_q<kCluster, typename C::T>(a, at, line);
   } else {
     hopper::take_registers<232>();
     if (group == 0)

@@ -20,15 +20,18 @@ constexpr ATTN_HD uint32_t work_line_words(uint32_t warps) { return warps + 2; }
  * clusters are empty. An empty cluster between two that share an item would be waited for, and would never arrive. */
 template <uint32_t kCluster>
 struct WorkLine {
-  uint32_t total; /* units of the whole line */
+  uint32_t total; /* units of the whole line; below 2^31 */
   uint32_t first, end;
   uint32_t b, base; /* the sequence, and the first of its units */
 
   __device__ __forceinline__ explicit WorkLine(uint32_t all)
       : total(all), first(begin_of(blockIdx.x / kCluster)), end(begin_of(blockIdx.x / kCluster + 1)) {}
-  /* The cluster that has a unit. */
+  /* The cluster that has a unit. A quotient of floats is off by one at most; a 64-bit division takes ten times as
+   * long. */
   __device__ __forceinline__ uint32_t cluster_of(uint32_t unit) const {
-    return (uint32_t)(((uint64_t)(unit + 1) * clusters() - 1) / total);
+    const uint32_t guess = (uint32_t)((float)unit * (float)clusters() * ptx::rcp((float)total));
+    if (begin_of(guess) > unit) return guess - 1;
+    return begin_of(guess + 1) <= unit ? guess + 1 : guess;
   }
 
  private:

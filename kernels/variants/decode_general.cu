@@ -233,7 +233,8 @@ static struct status decode_general_bind(const attn_problem *p, const attn_plan 
   DecodeGeneralParams a = {};
   a.attention = params_of(*p, *buffers), a.at = views_of(*p, *buffers);
   a.left = p->left, a.right = p->right;
-  a.softcap = p->softcap, a.sink = buffers->sink;
+  if (p->softcap > 0) a.cap = (float)(M_LOG2E * p->softcap), a.cap_inverse = (float)(1 / (M_LOG2E * p->softcap));
+  a.sink = buffers->sink;
   a.page = p->page, a.group = p->Hq / p->Hkv;
   a.by_page = divider(a.page > 0 ? a.page : 1), a.by_group = divider(a.group);
   a.k_scale = buffers->k_scale, a.v_scale = buffers->v_scale;
