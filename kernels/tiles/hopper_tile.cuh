@@ -266,6 +266,7 @@ struct MultiplyPvShared;
     }                                                                                                             \
   };
 
+ATTN_WGMMA_QK_BOTH(32, 16, "16", "17", "18")
 ATTN_WGMMA_QK_BOTH(48, 24, "24", "25", "26")
 ATTN_WGMMA_QK_BOTH(64, 32, "32", "33", "34")
 ATTN_WGMMA_QK_BOTH(80, 40, "40", "41", "42")

@@ -1,11 +1,11 @@
-/* The tile of `mla`: 64 query rows of absorbed multi-head latent attention against tiles of 64 keys, by wgmma. V of a
- * key is the first 512 of its 576 columns of K, so a tile of K is loaded once for both products.
+/* The tile of `mla`: 64 query rows of absorbed multi-head latent attention against tiles of 32 or 64 keys, by wgmma.
+ * V of a key is the first 512 of its 576 columns of K, so a tile of K is loaded once for both products.
  *
- *   S = Q K^T   64 x 64, 576 summed columns; one warpgroup has all of it
+ *   S = Q K^T   64 x 32 or 64 x 64, 576 summed columns; one warpgroup has all of it
  *   O = P V     64 x 512; each of two warpgroups has one half of the columns: 128 registers of each thread
  *
- * Tiles are numbered through all items of a block. Tile n lies in buffer n % 2 and belongs to warpgroup n % 2: that
- * one multiplies its scores, makes weights of them, leaves the weights in shared memory for the other one, and
+ * Tiles are numbered through all items of a block. Tile n lies in buffer n % kBuffers and belongs to warpgroup n % 2:
+ * that one multiplies its scores, makes weights of them, leaves the weights in shared memory for the other one, and
  * multiplies its half of V by those that it has in registers. The other one multiplies its own half by the weights in
  * shared memory, behind the scores of the next tile, which it starts first. So the two warpgroups take turns: the
  * scores of a tile are multiplied while the weights of the tile before are made. Both see the weights of all tiles in
@@ -39,24 +39,27 @@
 
 namespace attn::mla {
 
-constexpr uint32_t kD = 576, kDv = 512, kRows = 64, kKeys = 64, kBuffers = 2, kGroups = 2;
-constexpr uint32_t kSlabs = kD / 64, kHalfSlabs = kDv / 64 / 2, kSlabBytes = kKeys * 128,
-                   kTileBytes = kSlabs * kSlabBytes;
+constexpr uint32_t kD = 576, kDv = 512, kRows = 64, kGroups = 2;
+constexpr uint32_t kSlabs = kD / 64, kHalfSlabs = kDv / 64 / 2, kRowBytes = 128; /* of a row of a slab */
 constexpr uint32_t kConsumers = kGroups * 128, kThreads = kConsumers + 128, kWarps = kThreads / 32;
 constexpr uint32_t kPartials = 2; /* of a block */
 
 /* The parts of a tile that are given back on their own: two halves of V, and the columns that are in K alone. */
 constexpr uint32_t kParts = 3, kKeysAlone = 2;
 
-/* Barriers of a block: a slab has come, a part of a buffer may be filled again, Q has come, Q may be replaced. */
-constexpr uint32_t kBarriers = kBuffers * (kSlabs + kParts) + 2;
+/* All buffers together hold so many keys, whatever a tile has. */
+constexpr uint32_t kBufferedKeys = 128;
+constexpr uint32_t buffers_of(uint32_t tile_keys) { return kBufferedKeys / tile_keys; }
 
-/* Shared memory: Q | two tiles | weights | 16 bytes for each row and warpgroup | words of the line of work |
- * 16 bytes for all | barriers. */
-constexpr uint32_t kTilesAt = kRows * kD * 2, kWeightsAt = kTilesAt + kBuffers * kTileBytes;
-constexpr uint32_t kRowsAt = kWeightsAt + kRows * kKeys * 2, kWordsAt = kRowsAt + kGroups * kRows * 16;
+/* Barriers of a block: a slab has come, a part of a buffer may be filled again, Q has come, Q may be replaced. */
+constexpr uint32_t barriers_of(uint32_t buffers) { return buffers * (kSlabs + kParts) + 2; }
+
+/* Shared memory: Q | buffers | weights, a row of a slab for each row | 16 bytes for each row and warpgroup | words of
+ * the line of work | 16 bytes for all | barriers. */
+constexpr uint32_t kTilesAt = kSlabs * kRows * kRowBytes, kWeightsAt = kTilesAt + kSlabs * kBufferedKeys * kRowBytes;
+constexpr uint32_t kRowsAt = kWeightsAt + kRows * kRowBytes, kWordsAt = kRowsAt + kGroups * kRows * 16;
 constexpr uint32_t kArrivedAt = kWordsAt + ceil_div(work_line_words(kWarps), 4) * 16, kBarriersAt = kArrivedAt + 16;
-constexpr uint32_t kSmemBytes = kBarriersAt + 8 * kBarriers;
+constexpr uint32_t smem_bytes(uint32_t tile_keys) { return kBarriersAt + 8 * barriers_of(buffers_of(tile_keys)); }
 
 /* Of the partial results of a block whose warps have 16 rows each. */
 constexpr uint64_t kWarpPartialBytes = 16 * kDv * 4, kStatsBytes = kRows * 8;
@@ -90,10 +93,11 @@ struct MlaParams {
 
 namespace mla {
 
-template <typename Element, uint32_t kBlocks>
+template <typename Element, uint32_t kBlocks, uint32_t kTileKeys>
 struct Config {
   using T = Element;
-  static constexpr uint32_t kCluster = kBlocks;
+  static constexpr uint32_t kCluster = kBlocks, kKeys = kTileKeys, kBuffers = buffers_of(kKeys);
+  static constexpr uint32_t kSlabBytes = kKeys * kRowBytes, kTileBytes = kSlabs * kSlabBytes; /* of keys */
 };
 
 #ifdef ATTN_SM90A
@@ -115,11 +119,14 @@ __device__ __forceinline__ uint32_t cluster_index() {
   return blockIdx.x / kCluster;
 }
 
+template <typename C>
 struct Layout {
+  static constexpr uint32_t kBuffers = C::kBuffers;
+
   uint32_t base; /* shared address */
 
   __device__ __forceinline__ uint32_t q() const { return base; }
-  __device__ __forceinline__ uint32_t tile(uint32_t buffer) const { return base + kTilesAt + buffer * kTileBytes; }
+  __device__ __forceinline__ uint32_t tile(uint32_t buffer) const { return base + kTilesAt + buffer * C::kTileBytes; }
   __device__ __forceinline__ uint32_t weights() const { return base + kWeightsAt; }
   __device__ __forceinline__ uint32_t row(uint32_t group, uint32_t row) const {
     return base + kRowsAt + (group * kRows + row) * 16;
@@ -136,10 +143,10 @@ struct Layout {
 
   /* Who arrives in each phase: one thread expects the bytes of a slab; the four warps of one warpgroup in each block
    * of the cluster give a part back; the warp that fetches Q; all warps that multiply. */
-  __device__ __forceinline__ void init_barriers(uint32_t cluster) const {
+  __device__ __forceinline__ void init_barriers() const {
     for (uint32_t b = 0; b < kBuffers; ++b) {
       for (uint32_t slab = 0; slab < kSlabs; ++slab) hopper::barrier_init(full(b, slab), 1);
-      for (uint32_t part = 0; part < kParts; ++part) hopper::barrier_init(empty(b, part), 4 * cluster);
+      for (uint32_t part = 0; part < kParts; ++part) hopper::barrier_init(empty(b, part), 4 * C::kCluster);
     }
     hopper::barrier_init(q_full(), 1), hopper::barrier_init(q_empty(), kConsumers / kWarp);
     hopper::barrier_publish();
@@ -166,24 +173,26 @@ struct Work {
   uint32_t tiles, items;
 };
 
-template <uint32_t kCluster>
+template <typename C>
 __device__ __forceinline__ Work work_of(const MlaParams &a, uint32_t b) {
   const Sequence sequence = sequence_of(a.attention, a.at, b);
-  return {sequence, ceil_div(sequence.Skv, kKeys), ceil_div(sequence.Sq * a.attention.Hq, kRows * kCluster)};
+  return {sequence, ceil_div(sequence.Skv, C::kKeys), ceil_div(sequence.Sq * a.attention.Hq, kRows * C::kCluster)};
 }
 __device__ __forceinline__ uint32_t units_of(const MlaParams &a, const Work &work) {
   return work.items * (a.cost + work.tiles);
 }
 
-template <uint32_t kCluster>
-__device__ __forceinline__ WorkLine<kCluster> line_of(const MlaParams &a, uint32_t *words) {
-  return work_line_of<kCluster>(a.attention.B, a.at.cu_seqlens_q != nullptr, words,
-                                [&](uint32_t b) { return units_of(a, work_of<kCluster>(a, b)); });
+template <typename C>
+__device__ __forceinline__ WorkLine<C::kCluster> line_of(const MlaParams &a, uint32_t *words) {
+  return work_line_of<C::kCluster>(a.attention.B, a.at.cu_seqlens_q != nullptr, words,
+                                   [&](uint32_t b) { return units_of(a, work_of<C>(a, b)); });
 }
 
 /* A cluster's way along its items. */
-template <uint32_t kCluster>
+template <typename C>
 struct Walk {
+  static constexpr uint32_t kCluster = C::kCluster;
+
   const MlaParams &a;
   const WorkLine<kCluster> &line;
   uint32_t tiles = 0, items = 1; /* of the sequence */
@@ -233,7 +242,7 @@ struct Walk {
 
  private:
   __device__ __forceinline__ void look_up(uint32_t which) {
-    const Work work = work_of<kCluster>(a, which);
+    const Work work = work_of<C>(a, which);
     tiles = work.tiles, items = work.items;
   }
   /* Sequences have one length, and the items of a sequence go to neighbouring clusters, which then read its keys at
@@ -270,12 +279,14 @@ struct Walk {
 
 /* One warp for each part of the tiles of all items. The parts become free at times of their own, and none waits for
  * another. A lane has one of the boxes of a slab: a page, or as much as this block fetches. */
-template <uint32_t kCluster>
+template <typename C>
 struct KeyFetcher {
+  static constexpr uint32_t kCluster = C::kCluster, kKeys = C::kKeys, kBuffers = C::kBuffers;
+  static constexpr uint32_t kSlabBytes = C::kSlabBytes;
   static constexpr uint32_t kShare = kKeys / kCluster; /* keys of a tile that this block fetches */
 
   const MlaParams &a;
-  const Layout at;
+  const Layout<C> at;
   const uint32_t part;
 
   struct Box {
@@ -296,7 +307,7 @@ struct KeyFetcher {
   __device__ __forceinline__ void fetch(uint32_t n, Box box) const {
     const uint64_t policy = a.reads_once ? hopper::kEvictFirst : hopper::kEvictLast;
     const uint32_t lane = threadIdx.x % kWarp, buffer = n % kBuffers;
-    const uint32_t to = at.tile(buffer) + (rank_in_cluster<kCluster>() * kShare + lane * a.box_rows) * 128;
+    const uint32_t to = at.tile(buffer) + (rank_in_cluster<kCluster>() * kShare + lane * a.box_rows) * kRowBytes;
     const uint32_t first = part * kHalfSlabs, end = part == kKeysAlone ? kSlabs : first + kHalfSlabs;
     hopper::barrier_wait(at.empty(buffer, part), n / kBuffers % 2 ^ 1);
 #pragma unroll 1
@@ -314,7 +325,7 @@ struct KeyFetcher {
 
   __device__ __forceinline__ void run(const WorkLine<kCluster> &line) const {
     uint32_t n = 0;
-    for (Walk<kCluster> walk(a, line); walk.is_open; walk.next()) {
+    for (Walk<C> walk(a, line); walk.is_open; walk.next()) {
       if (walk.from == walk.to) continue;
       const Sequence sequence = walk.sequence();
       Box box = box_of(sequence, walk.from);
@@ -331,11 +342,12 @@ struct KeyFetcher {
 
 /* One warp: the rows of Q of each item, as soon as both warpgroups have no more use for the last ones. Rows are
  * [query][head]; where they lie follows from the strides of any layout. */
-template <uint32_t kCluster, typename T>
-__device__ __forceinline__ void fetch_q(const MlaParams &a, const Layout &at, const WorkLine<kCluster> &line) {
+template <typename C>
+__device__ __forceinline__ void fetch_q(const MlaParams &a, const Layout<C> &at, const WorkLine<C::kCluster> &line) {
+  using T = typename C::T;
   const uint32_t lane = threadIdx.x % kWarp;
   uint32_t round = 0;
-  for (Walk<kCluster> walk(a, line); walk.is_open; walk.next(), ++round) {
+  for (Walk<C> walk(a, line); walk.is_open; walk.next(), ++round) {
     const Sequence sequence = walk.sequence();
     const uint32_t rows = walk.rows(sequence), first = walk.first_row();
     hopper::barrier_wait(at.q_empty(), round % 2 ^ 1);
@@ -347,8 +359,8 @@ __device__ __forceinline__ void fetch_q(const MlaParams &a, const Layout &at, co
           static_cast<const T *>(a.attention.q) +
           attn_view_token(&a.at.q, sequence.batch, of_sequence - token * a.attention.Hq, sequence.q_first + token));
       for (uint32_t chunk = lane; chunk < kD / 8; chunk += kWarp)
-        ptx::cp_async_16(at.q() + chunk / 8 * kSlabBytes + row * 128 + (chunk % 8 ^ row % 8) * 16, from + chunk * 16,
-                         is_valid);
+        ptx::cp_async_16(at.q() + chunk / 8 * kRows * kRowBytes + row * kRowBytes + (chunk % 8 ^ row % 8) * 16,
+                         from + chunk * 16, is_valid);
     }
     ptx::cp_async_commit();
     ptx::cp_async_wait<0>();
@@ -365,17 +377,18 @@ __device__ __forceinline__ void fetch_q(const MlaParams &a, const Layout &at, co
 template <typename C, uint32_t kGroup>
 struct Multiplier {
   using T = typename C::T;
-  static constexpr uint32_t kCluster = C::kCluster;
+  static constexpr uint32_t kCluster = C::kCluster, kKeys = C::kKeys, kBuffers = C::kBuffers;
+  static constexpr uint32_t kSlabBytes = C::kSlabBytes;
   static constexpr float kGrowth = 8.0f; /* weights stay below 2^8 */
 
   const MlaParams &a;
-  const Layout at;
+  const Layout<C> at;
   float s[kKeys / 2], o[kDv / kGroups / 2];
   uint32_t p[kKeys / 4];
   float reference[2], sum[2]; /* of the thread's two rows; the thread's part of the sum of weights of its own tiles */
   uint32_t seen_by_all;       /* keys that all rows of the block see */
 
-  __device__ __forceinline__ Multiplier(const MlaParams &params, const Layout &layout) : a(params), at(layout) {}
+  __device__ __forceinline__ Multiplier(const MlaParams &params, const Layout<C> &layout) : a(params), at(layout) {}
 
   static __device__ __forceinline__ uint32_t row_of_thread() {
     return threadIdx.x % 128 / kWarp * 16 + threadIdx.x % kWarp / 4;
@@ -404,7 +417,7 @@ struct Multiplier {
       hopper::wgmma_fence(); /* behind each wait: the compiler would put products into single file otherwise */
 #pragma unroll
       for (uint32_t d = 0; d < 4; ++d)
-        hopper::MultiplyQk<T, kKeys>::run(s, forward(rows, slab * kSlabBytes + d * 32),
+        hopper::MultiplyQk<T, kKeys>::run(s, forward(rows, slab * kRows * kRowBytes + d * 32),
                                           forward(keys, slab * kSlabBytes + d * 32), i + d > 0);
     }
     hopper::wgmma_commit();
@@ -435,7 +448,7 @@ struct Multiplier {
     hopper::wgmma_fence();
 #pragma unroll
     for (uint32_t k = 0; k < kKeys / 16; ++k)
-      hopper::MultiplyPvShared<T, kDv / kGroups>::run(o, forward(weights, k * 32), forward(v, k * 16 * 128),
+      hopper::MultiplyPvShared<T, kDv / kGroups>::run(o, forward(weights, k * 32), forward(v, k * 16 * kRowBytes),
                                                       k > 0 || keep);
     hopper::wgmma_commit();
   }
@@ -446,14 +459,13 @@ struct Multiplier {
   }
 
   /* Keys that a row of the block sees; rows behind the last one as the last. */
-  __device__ __forceinline__ uint32_t seen_by(const Walk<kCluster> &walk, const Sequence &sequence,
-                                              uint32_t row) const {
+  __device__ __forceinline__ uint32_t seen_by(const Walk<C> &walk, const Sequence &sequence, uint32_t row) const {
     const attn_mask mask = {sequence.Sq, sequence.Skv, -1, a.right};
     const uint32_t last = sequence.Sq * a.attention.Hq - 1;
     return attn_mask_row(&mask, a.by_heads.quotient(min(walk.first_row() + row, last))).end;
   }
   /* Scores of keys that a row does not see become minus infinity; `first` is the tile's first key. */
-  __device__ __forceinline__ void mask(const Walk<kCluster> &walk, uint32_t first) {
+  __device__ __forceinline__ void mask(const Walk<C> &walk, uint32_t first) {
     const Sequence sequence = walk.sequence();
 #pragma unroll
     for (uint32_t i = 0; i < 2; ++i) {
@@ -473,7 +485,7 @@ struct Multiplier {
     if (keys >= kKeys) return;
 #pragma unroll 1
     for (uint32_t i = threadIdx.x % 128; i < (kKeys - keys) * (kDv / 8); i += 128)
-      ptx::store_shared(tile + i % 8 * 16 + i / 8 % (kDv / 64) * kSlabBytes + (keys + i / (kDv / 8)) * 128,
+      ptx::store_shared(tile + i % 8 * 16 + i / 8 % (kDv / 64) * kSlabBytes + (keys + i / (kDv / 8)) * kRowBytes,
                         make_uint4(0, 0, 0, 0));
     hopper::fence_async();
     hopper::named_sync(kTailCleared + kGroup, 128);
@@ -524,7 +536,7 @@ struct Multiplier {
 #pragma unroll
     for (uint32_t k = 0; k < kKeys / 16; ++k) {
       const uint32_t four[4] = {p[4 * k], p[4 * k + 1], p[4 * k + 2], p[4 * k + 3]};
-      ptx::stmatrix_x4(at.weights() + row * 128 + ((2 * k + lane / 16) ^ row % 8) * 16, four);
+      ptx::stmatrix_x4(at.weights() + row * kRowBytes + ((2 * k + lane / 16) ^ row % 8) * 16, four);
     }
     if (lane % 4 == 0)
 #pragma unroll
@@ -537,7 +549,7 @@ struct Multiplier {
   /* Takes in the item's tile i, which is tile n of the block, and, unless it is the first, the tile before of the
    * other warpgroup. */
   template <bool kIsFirst>
-  __device__ __forceinline__ void attend(const Walk<kCluster> &walk, uint32_t n, uint32_t i) {
+  __device__ __forceinline__ void attend(const Walk<C> &walk, uint32_t n, uint32_t i) {
     const uint32_t tile = walk.from + i, first = tile * kKeys;
     start_qk(n);
     if constexpr (kIsFirst) {
@@ -564,7 +576,7 @@ struct Multiplier {
     hopper::wgmma_fence();
 #pragma unroll
     for (uint32_t k = 0; k < kKeys / 16; ++k)
-      hopper::MultiplyPv<T, kDv / kGroups>::run(o, p + 4 * k, forward(v, k * 16 * 128), k > 0 || !kIsFirst);
+      hopper::MultiplyPv<T, kDv / kGroups>::run(o, p + 4 * k, forward(v, k * 16 * kRowBytes), k > 0 || !kIsFirst);
     hopper::wgmma_commit();
     hopper::wgmma_wait<0>();
     hopper::pin(o), hopper::pin(p);
@@ -572,7 +584,7 @@ struct Multiplier {
   }
 
   /* All tiles of an item, the first of which is the block's tile n. */
-  __device__ __forceinline__ void attend_all(const Walk<kCluster> &walk, uint32_t n) {
+  __device__ __forceinline__ void attend_all(const Walk<C> &walk, uint32_t n) {
     const uint32_t tiles = walk.to - walk.from;
     uint32_t i = (n ^ kGroup) % 2; /* of the next tile that is this warpgroup's own */
     if (i == 0) {
@@ -589,7 +601,7 @@ struct Multiplier {
     }
   }
 
-  __device__ __forceinline__ void begin(const Walk<kCluster> &walk) {
+  __device__ __forceinline__ void begin(const Walk<C> &walk) {
     reference[0] = reference[1] = minus_infinity(), sum[0] = sum[1] = 0.0f;
     seen_by_all = seen_by(walk, walk.sequence(), 0);
     if (walk.from < walk.to) return;
@@ -615,7 +627,7 @@ struct Multiplier {
   }
 
   /* Writes the rows of O, normalised, and their LSE. A row that sees no key has a sum of 0 and becomes zeros. */
-  __device__ __forceinline__ void store(const Walk<kCluster> &walk) {
+  __device__ __forceinline__ void store(const Walk<C> &walk) {
     const Sequence sequence = walk.sequence();
     const uint32_t rows = walk.rows(sequence), lane = threadIdx.x % kWarp;
 #pragma unroll
@@ -707,7 +719,7 @@ struct Multiplier {
     return ptx::load_shared(at.arrived()).x == count - 1;
   }
 
-  __device__ __forceinline__ void end(const Walk<kCluster> &walk) {
+  __device__ __forceinline__ void end(const Walk<C> &walk) {
     add_sums();
     if (!walk.has_all()) {
       const uint32_t first = walk.first_cluster(), count = walk.clusters();
@@ -720,7 +732,7 @@ struct Multiplier {
 
   __device__ __forceinline__ void run(const WorkLine<kCluster> &line) {
     uint32_t n = 0, round = 0;
-    for (Walk<kCluster> walk(a, line); walk.is_open; walk.next(), ++round) {
+    for (Walk<C> walk(a, line); walk.is_open; walk.next(), ++round) {
       begin(walk);
       hopper::barrier_wait(at.q_full(), round % 2);
       if (walk.from < walk.to) attend_all(walk, n);
@@ -739,25 +751,24 @@ template <typename C>
 __global__ void __launch_bounds__(mla::kThreads, 1) mla_kernel(const __grid_constant__ MlaParams a) {
 #ifdef ATTN_SM90A
   using namespace mla;
-  constexpr uint32_t kCluster = C::kCluster;
   extern __shared__ __align__(1024) unsigned char smem_base[];
-  const Layout at = {ptx::shared_address(smem_base)};
+  const Layout<C> at = {ptx::shared_address(smem_base)};
   const uint32_t warp = __shfl_sync(kFullWarp, threadIdx.x / kWarp, 0), group = warp / 4;
-  if (threadIdx.x == 0) at.init_barriers(kCluster);
+  if (threadIdx.x == 0) at.init_barriers();
   if (threadIdx.x == kWarp) hopper::prefetch_map(&a.k);
-  if constexpr (kCluster > 1) {
+  if constexpr (C::kCluster > 1) {
     ptx::cluster_arrive_relaxed();
     ptx::cluster_wait();
   } else {
     __syncthreads(); /* orders the barriers' beginning before their use */
   }
-  const auto line = line_of<kCluster>(a, reinterpret_cast<uint32_t *>(smem_base + kWordsAt));
+  const auto line = line_of<C>(a, reinterpret_cast<uint32_t *>(smem_base + kWordsAt));
   if (group == kGroups) {
     hopper::give_registers<40>();
     if (warp % 4 < kParts)
-      KeyFetcher<kCluster>{a, at, warp % 4}.run(line);
+      KeyFetcher<C>{a, at, warp % 4}.run(line);
     else
-      fetch_q<kCluster, typename C::T>(a, at, line);
+      fetch_q<C>(a, at, line);
   } else {
     hopper::take_registers<232>();
     if (group == 0)
@@ -765,7 +776,7 @@ __global__ void __launch_bounds__(mla::kThreads, 1) mla_kernel(const __grid_cons
     else
       Multiplier<C, 1>(a, at).run(line);
   }
-  if constexpr (kCluster > 1) { /* no block ends while another still writes to it */
+  if constexpr (C::kCluster > 1) { /* no block ends while another still writes to it */
     __syncwarp();
     ptx::cluster_arrive();
     ptx::cluster_wait();

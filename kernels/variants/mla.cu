@@ -43,18 +43,22 @@
 namespace attn {
 
 #ifdef __CUDACC__
+template <uint32_t kKeys>
 static const void *mla_handle(uint32_t cluster, enum attn_dtype dtype) {
   return for_type<__half, __nv_bfloat16>(dtype, [&](auto t) -> const void * {
     using T = typename decltype(t)::type;
-    return cluster == 1 ? handle(mla_kernel<mla::Config<T, 1>>) : handle(mla_kernel<mla::Config<T, 2>>);
+    return cluster == 1 ? handle(mla_kernel<mla::Config<T, 1, kKeys>>) : handle(mla_kernel<mla::Config<T, 2, kKeys>>);
   });
 }
 #else
-static const void *mla_handle(uint32_t, enum attn_dtype) { return nullptr; }
+template <uint32_t kKeys>
+static const void *mla_handle(uint32_t, enum attn_dtype) {
+  return nullptr;
+}
 constexpr decltype(attn_variant::bind) mla_bind = nullptr;
 #endif
 
-enum { MLA_CLUSTER, MLA_SHARES, MLA_COST };
+enum { MLA_CLUSTER, MLA_SHARES, MLA_COST, MLA_KEYS };
 enum { MLA_WHOLE = 1, MLA_EQUAL = 2 };
 
 static const attn_tunable mla_tunables[] = {
@@ -68,31 +72,33 @@ static const attn_tunable mla_tunables[] = {
      .min = 1,
      .max = 64,
      .default_value = 2,
-     .help = "what the beginning and the end of the rows of a sequence take, in tiles of keys"},
+     .help = "what the beginning and the end of the rows of a sequence take, in tiles of 64 keys"},
+    {.name = "kv_tile", .max = 64, .help = "keys of a tile: 32, in four buffers, or 64, in two; 0: 32"},
     {.name = nullptr},
 };
 
 /* How a problem is cut up; a function of the problem, the tuning and the device. */
 struct MlaCut {
   uint32_t cluster, row_warps;  /* blocks of a cluster; warps of a warpgroup that have rows */
+  uint32_t keys, cost;          /* of a tile; units of an item beside those of its tiles */
   uint64_t items, units, tiles; /* units of the line; tiles of the longest sequence */
   uint32_t clusters;
   bool is_whole;
 };
 
-/* What a partial result of 64 rows takes to be left and added up, in tiles: 128 KB each way, at about 50 bytes a ns.
+/* What a partial result of 64 rows takes to be left and added up, in keys: 128 KB each way, at about 50 bytes a ns.
  */
-constexpr double kMlaPartialCost = 3;
+constexpr double kMlaPartialCost = 192;
 
 /* The time of the launch, in tiles, with equal shares for so many clusters: a cluster leaves two partial results, and
  * one of them adds up those of an item. */
 static double mla_cost(const MlaCut &cut, uint64_t clusters) {
   const double in_item = (double)clusters / (double)cut.items;
-  return (double)cut.units / (double)clusters + kMlaPartialCost * cut.row_warps / 4 * (2 + in_item);
+  return (double)cut.units / (double)clusters + kMlaPartialCost / cut.keys * cut.row_warps / 4 * (2 + in_item);
 }
 
 static void mla_share(const attn_problem &p, const attn_tuning &tuning, uint64_t most, MlaCut *cut) {
-  const uint64_t turn = (uint32_t)tuning.value[MLA_COST] + cut->tiles;
+  const uint64_t turn = cut->cost + cut->tiles;
   cut->clusters = (uint32_t)(cut->units < most ? cut->units : most);
   for (uint32_t clusters = cut->clusters; clusters-- > 1;)
     if (mla_cost(*cut, clusters) < mla_cost(*cut, cut->clusters)) cut->clusters = clusters;
@@ -108,13 +114,15 @@ static MlaCut mla_cut(const attn_problem &p, const attn_tuning &tuning, const de
   cut.cluster = (uint32_t)tuning.value[MLA_CLUSTER];
   if (cut.cluster == 0) cut.cluster = rows > mla::kRows ? 2 : 1;
   cut.row_warps = rows < mla::kRows ? ceil_div((uint32_t)rows, 16) : 4;
-  cut.tiles = ceil_div(p.Skv, mla::kKeys);
+  cut.keys = tuning.value[MLA_KEYS] == 64 ? 64 : 32;
+  cut.cost = (uint32_t)tuning.value[MLA_COST] * 64 / cut.keys;
+  cut.tiles = ceil_div(p.Skv, cut.keys);
   for (uint32_t i = 0; i < attn_group_count(&p); ++i) {
     const attn_group group = attn_group_of(&p, i);
     const uint64_t of_rows = mla::kRows * cut.cluster;
     const uint64_t items = group.count * (((uint64_t)group.Sq * p.Hq + of_rows - 1) / of_rows);
     cut.items += items;
-    cut.units += items * ((uint32_t)tuning.value[MLA_COST] + ceil_div(group.Skv, mla::kKeys));
+    cut.units += items * (cut.cost + ceil_div(group.Skv, cut.keys));
   }
   const uint32_t most = device.sms / cut.cluster;
   if (cut.items > 0) mla_share(p, tuning, most > 0 ? most : 1, &cut);
@@ -129,7 +137,7 @@ static const char *mla_refusal(const attn_problem &p) {
   if (p.Hkv != 1) return "Hkv must be 1: all query heads are rows of one product";
   if (p.Hq > 128) return "Hq must be at most 128";
   if (p.page != 0 && (p.page < 8 || (p.page & (p.page - 1)) != 0))
-    return "page must be 0, 8, 16, 32, 64, 128 or 256: the copy engine takes a page, or 64 tokens of it, as a box";
+    return "page must be 0, 8, 16, 32, 64, 128 or 256: the copy engine takes a page, or a part of it, as a box";
   if (attn_tokens(&p, ATTN_ROWS_QUERIES) == 0 || attn_tokens(&p, ATTN_ROWS_KEYS) == 0)
     return "batch must have a query and a key: a tensor without elements has no tensor map";
   return nullptr;
@@ -141,17 +149,19 @@ static const char *mla_supports(const attn_problem *p, const attn_tuning *tuning
     return "the compute capability must be 9.0: wgmma exists on Hopper alone";
   const char *refusal = mla_refusal(*p);
   if (refusal != nullptr) return refusal;
+  const int64_t keys = tuning->value[MLA_KEYS];
+  if (keys != 0 && keys != 32 && keys != 64) return "kv_tile must be 0, 32 or 64";
   if (tuning->value[MLA_SHARES] == MLA_WHOLE && attn_is_ragged(p))
     return "shares must be 0 or 2 where the lengths of sequences differ";
   if ((uint64_t)p->Sq * p->Hq > INT32_MAX / 2) return "Sq * Hq must be below 2^30";
   if (mla_cut(*p, *tuning, *device).units > INT32_MAX) return "B * Skv must be below 2^31 tiles of keys";
-  return check_device(*device, mla::kSmemBytes);
+  return check_device(*device, mla::smem_bytes(keys == 64 ? 64 : 32));
 }
 
 static void mla_plan(const attn_problem *p, const attn_tuning *tuning, const device_info *device, attn_plan *plan) {
   const MlaCut cut = mla_cut(*p, *tuning, *device);
   plan->pass_count = 1;
-  plan->tile_q = mla::kRows, plan->tile_kv = mla::kKeys, plan->stages = mla::kBuffers;
+  plan->tile_q = mla::kRows, plan->tile_kv = cut.keys, plan->stages = mla::buffers_of(cut.keys);
   plan->splits = cut.is_whole ? 1 : (uint32_t)((cut.clusters - 1) / cut.items + 1);
   const uint32_t blocks = cut.clusters * cut.cluster;
   if (!cut.is_whole && cut.clusters > 1) {
@@ -161,25 +171,25 @@ static void mla_plan(const attn_problem *p, const attn_tuning *tuning, const dev
   }
   attn_pass &pass = plan->pass[0];
   pass.name = "main";
-  pass.kernel = mla_handle(cut.cluster, p->dtype);
+  pass.kernel = cut.keys == 64 ? mla_handle<64>(cut.cluster, p->dtype) : mla_handle<32>(cut.cluster, p->dtype);
   pass.cluster[0] = cut.cluster;
   set_grid(pass, blocks, ATTN_COVERS_B | ATTN_COVERS_HKV | ATTN_COVERS_Q | (cut.is_whole ? 0 : ATTN_COVERS_SPLIT), 1,
            ATTN_COVERS_NOTHING, 1, ATTN_COVERS_NOTHING);
-  set_block(pass, mla::kThreads, mla::kConsumers, mla::kSmemBytes, mla::kThreads - mla::kConsumers);
+  set_block(pass, mla::kThreads, mla::kConsumers, mla::smem_bytes(cut.keys), mla::kThreads - mla::kConsumers);
 }
 
 #ifdef __CUDACC__
 static struct status mla_bind(const attn_problem *p, const attn_plan *plan, const attn_buffers *buffers,
                               attn_pass_args args[ATTN_PASSES_MAX]) {
   const attn_pass &pass = plan->pass[0];
-  const uint32_t cluster = pass.cluster[0], share = mla::kKeys / cluster, blocks = pass.grid[0];
+  const uint32_t cluster = pass.cluster[0], share = plan->tile_kv / cluster, blocks = pass.grid[0];
   MlaParams a = {};
   a.attention = params_of(*p, *buffers), a.at = views_of(*p, *buffers);
   a.right = p->right, a.by_heads = divider(p->Hq);
   a.box_rows = p->page != 0 && p->page < share ? p->page : share;
   while (p->page > 1u << a.page_shift) ++a.page_shift;
   a.matrices = a.at.k.batch;
-  a.cost = (uint32_t)plan->tuning.value[MLA_COST];
+  a.cost = (uint32_t)plan->tuning.value[MLA_COST] * 64 / plan->tile_kv;
   a.is_whole = (pass.covers[0] & ATTN_COVERS_SPLIT) == 0;
   const uint64_t rows = (uint64_t)p->Sq * p->Hq;
   a.reads_once = rows <= mla::kRows * cluster;

@@ -144,10 +144,10 @@ choose() {
 }
 
 @test "mla is right for pages, unlike lengths, several queries, one block and two for the rows of a sequence" {
-  emulate_part 2 20 emulated_mla tests/data/sweeps/emulated_mla.json
-  emulate emulated_mla:shares=2,emulated_mla:shares=2,cluster=2,item_cost=1 --shape B=3,H=16/1,S=1x200,D=576,Dv=512,v_in_k,bf16,page=64 \
+  emulate_part 4 46 emulated_mla,emulated_mla:kv_tile=64 tests/data/sweeps/emulated_mla.json
+  emulate emulated_mla:shares=2,emulated_mla:shares=2,cluster=2,item_cost=1,emulated_mla:shares=2,kv_tile=64 --shape B=3,H=16/1,S=1x200,D=576,Dv=512,v_in_k,bf16,page=64 \
     --shape B=2,H=80/1,S=2x130,D=576,Dv=512,v_in_k,f16,causal,lse
-  [ "$OK" = 4 ] || fail "$OK cases are right"
+  [ "$OK" = 6 ] || fail "$OK cases are right"
   must 0 attn --device cpu --load "$EMULATED" --check-only --variants emulated_mla --json "$TMP/r.json" \
     --shape B=1,H=16/1,S=1x70,D=576,Dv=512,v_in_k,bf16,page=24 --shape B=1,H=16/1,S=1x70,D=576,Dv=512,v_in_k,bf16,page=4
   expect_json "$TMP/r.json" 'all("page must be" in r["reason"] for r in d["results"])'
