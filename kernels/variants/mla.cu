@@ -3,7 +3,7 @@
  *
  * Idea (kernels/tiles/mla_tile.cuh): all query heads and queries of a sequence are rows of one product, 64 to a
  *   block. O of 64 rows is 128 KB in fp32, half of an SM's registers, so two warpgroups have one half of its columns
- *   each. Tiles of 64 keys go to the two in turns: the one whose tile it is computes the scores and the weights, and
+ *   each. Tiles of 32 keys go to the two in turns: the one whose tile it is computes the scores and the weights, and
  *   gives the weights to the other through shared memory. While one makes weights, the other multiplies. K is loaded
  *   once, by the copy engine, as nine slabs of 64 columns, and V^T is read from it as wgmma reads any operand whose
  *   summed dimension is that of the rows. With more than 64 rows a cluster of two blocks shares the keys, each of
@@ -23,21 +23,24 @@
  *   partial results fast: the last block alone reads them, 128 KB each, so one sequence is cut into few parts. Read
  *   a shared prefix once. Take a page that is smaller than 8 tokens, as the swizzle repeats after 8 rows.
  *
- * Budget, an H200. Tensor cores, of a tile of 64 keys and 64 rows, 8.9 MFLOP: 36 products of 64 x 64 x 16 take 32
- *   clocks each, 8 of 64 x 256 x 16 take 128 each: 2176 clocks.
- *   Shared memory gives 128 bytes a clock. Q and K for the scores are 36 * 4 KB, V for both halves 8 * 8 KB, weights
- *   4 * 2 KB read and 8 KB written, the copy of the tile 72 KB: 296 KB, 2368 clocks. So shared memory is the floor,
- *   at 92 % of the tensor cores' rate: 745 TFLOP/s at 1.5 GHz, the clock of launches that reach the power limit.
- *   A warpgroup has the time of two tiles, 4736 clocks, for its chain of one: scores 1152, weights about 500, both
- *   products 1024, the way of a slab from memory about 1000. That leaves 1000 for waiting on the other's products.
- *   Predicted for 128 heads: 85 to 90 % of the floor, 630 to 670 TFLOP/s. L2 gives each SM half of a tile for 2368
- *   clocks, 23 bytes a ns.
- *   Memory gives an SM 36 bytes a ns: 2.0 us a tile, 3000 clocks. So 64 heads and 16 are bound by memory, where 36 KB
- *   are in flight at any time, the latency of 1 us times the rate. A buffer is filled every 4.0 us and is in use for
- *   about 2700 clocks of them, 1.8 us: 80 KB are in flight on average. Predicted: 4.1 to 4.4 TB/s.
- *   Registers: O 128, scores 32, weights 16, references and sums of two rows 4, the walk along the items 10, and
- *   addresses: 232 by setmaxnreg (256 * 232 + 128 * 40 = 64512 of 65536).
- *   Shared memory, KB: Q 72, two tiles 144, weights 8, values of rows 2, words and barriers 0.4: 226.4 of 227. */
+ * Budget, of 64 keys, two tiles, and 64 rows, 8.9 MFLOP. Tensor cores: 72 products of 64 x 32 x 16 take 16 clocks
+ *   each, 8 of 64 x 256 x 16 take 128 each: 2176 clocks.
+ *   Shared memory gives 128 bytes a clock. Q and K for the scores are 72 * 3 KB, since each tile reads Q again, V for
+ *   both halves 8 * 8 KB, weights 4 * 2 KB read and 8 KB written, the copy of the tiles 72 KB: 368 KB, 2944 clocks.
+ * So shared memory is the floor, at 74 % of the tensor cores' rate: 787 TFLOP/s at 1.97 GHz. A warpgroup has these
+ * 2944 clocks for its chain of one tile: scores 864, weights about 350, both products 512. That leaves 1200 for
+ * waiting on the other's products. A buffer is in use for two of the four periods of 1472 clocks: the scores, and the
+ * other warpgroup's product, which stands behind the scores of the next tile. Two are left for the way of its next
+ * keys, 1.5 us at 1.97 GHz; memory takes 1.2 to 1.5 us. Predicted for 128 heads: 80 to 90 % of the floor, 630 to 700
+ * TFLOP/s. Tiles of 64 keys (kv_tile=64) read Q half as often, and their floor is 2368 clocks. But a buffer of the
+ * two that they have is in use for more than a period of its two, and the rest is too short for the way from memory:
+ * they reach 539 TFLOP/s on an H100, where each warpgroup waits for keys 40 to 50 % of the time. Memory of an H200
+ * gives an SM 36 bytes a ns: 2.0 us for 64 keys, 3000 clocks at 1.5 GHz. So 64 heads and 16 are bound by memory,
+ * where 36 KB must be in flight at any time, the latency of 1 us times the rate. A buffer is filled every 4.0 us and
+ * is in use for about 2 us of them: 72 KB are in flight on average. Predicted: 90 % of the peak. Registers: O 128,
+ * scores 16, weights 8, references and sums of two rows 4, the walk along the items 10, and addresses: 232 by
+ * setmaxnreg (256 * 232 + 128 * 40 = 64512 of 65536). Shared memory, KB: Q 72, four tiles 144, weights 8, values of
+ * rows 2, words and barriers 0.5: 226.5 of 227. */
 #include "kernels/tiles/mla_tile.cuh"
 
 namespace attn {

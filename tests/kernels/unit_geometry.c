@@ -724,6 +724,23 @@ TEST(mla_shares_keys_where_that_pays_for_the_partial_results) {
   }
 }
 
+TEST(mla_has_144_KB_of_keys_in_buffers_whatever_a_tile_has) {
+  struct point p = latent("h200", 128, 128, 1, 4096);
+  size_t kv_tile = 0;
+  while (strcmp(p.variant->tunables[kv_tile].name, "kv_tile") != 0) kv_tile++;
+  static const int32_t keys[] = {0, 32, 64};
+  for (size_t i = 0; i < COUNT(keys); i++) {
+    p.tuning.value[kv_tile] = keys[i];
+    assert_null(refusal(&p));
+    const struct attn_plan plan = plan_of(&p);
+    assert_int_equal(plan.tile_kv, keys[i] == 0 ? 32 : keys[i]);
+    assert_int_equal(plan.tile_kv * plan.stages, 128);
+    assert_true(plan.pass[0].dynamic_smem_bytes <= 227 * 1024);
+  }
+  p.tuning.value[kv_tile] = 48;
+  assert_non_null(strstr(refusal(&p), "kv_tile must be"));
+}
+
 TEST(mla_takes_latent_attention_alone_and_says_what_is_missing) {
   const struct point sound = latent("h200", 4, 128, 1, 4096);
   assert_null(refusal(&sound));
