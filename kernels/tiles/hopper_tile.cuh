@@ -98,6 +98,12 @@ __device__ __forceinline__ void load_box(uint32_t to, const CUtensorMap *map, ui
       "l"(map), "r"(x), "r"(y), "r"(z), "r"(w), "r"(barrier), "l"(policy)
       : "memory");
 }
+/* Brings so many bytes into L2, a multiple of 16, as the address is. */
+__device__ __forceinline__ void prefetch_bytes(const void *from, uint32_t bytes, uint64_t policy) {
+  asm volatile("cp.async.bulk.prefetch.L2.global.L2::cache_hint [%0], %1, %2;" ::"l"(__cvta_generic_to_global(from)),
+               "r"(bytes), "l"(policy)
+               : "memory");
+}
 /* A box of three dimensions to this place in every block of the cluster whose bit is set, each of whose barriers
  * counts the bytes. */
 __device__ __forceinline__ void load_box_to_all(uint32_t to, const CUtensorMap *map, uint32_t barrier, uint32_t x,

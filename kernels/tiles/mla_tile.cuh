@@ -14,7 +14,8 @@
  *
  * A tile is nine slabs of 64 columns, each with a barrier of its own: the product starts when the first of them has
  * come. They are given back in three parts: the last slab, which V has no part of, behind the scores; each half of V
- * behind the product of its warpgroup. Each part has a warp that fetches it as soon as it is free.
+ * behind the product of its warpgroup. Each part has a warp that fetches it as soon as it is free. Tiles of 64 keys
+ * are brought into L2 while the tile before them is fetched.
  *
  * A cluster of two blocks shares the keys: each block has 64 rows of its own, fetches half of each slab for both, and
  * gives its slabs back to both.
@@ -98,6 +99,7 @@ struct Config {
   using T = Element;
   static constexpr uint32_t kCluster = kBlocks, kKeys = kTileKeys, kBuffers = buffers_of(kKeys);
   static constexpr uint32_t kSlabBytes = kKeys * kRowBytes, kTileBytes = kSlabs * kSlabBytes; /* of keys */
+  static constexpr bool kPrefetches = kKeys == 64; /* two buffers do not hide the latency of memory, but that of L2 */
 };
 
 #ifdef ATTN_SM90A
@@ -282,6 +284,7 @@ struct Walk {
 template <typename C>
 struct KeyFetcher {
   static constexpr uint32_t kCluster = C::kCluster, kKeys = C::kKeys, kBuffers = C::kBuffers;
+  using T = typename C::T;
   static constexpr uint32_t kSlabBytes = C::kSlabBytes;
   static constexpr uint32_t kShare = kKeys / kCluster; /* keys of a tile that this block fetches */
 
@@ -303,9 +306,24 @@ struct KeyFetcher {
     return {key - (page << a.page_shift), (uint32_t)__ldg(sequence.pages + page)};
   }
 
+  __device__ __forceinline__ uint64_t policy() const {
+    return a.reads_once ? hopper::kEvictFirst : hopper::kEvictLast;
+  }
+
+  /* Brings what this block fetches of a tile into L2. Rows lie behind one another in memory, so one instruction takes
+   * all of a box, where the copies to shared memory take one for each slab. */
+  __device__ __forceinline__ void prefetch(const Sequence &sequence, uint32_t tile) const {
+    const uint32_t lane = threadIdx.x % kWarp,
+                   key = tile * kKeys + rank_in_cluster<kCluster>() * kShare + lane * a.box_rows;
+    if (lane * a.box_rows >= kShare || key >= sequence.Skv) return;
+    const Box box = box_of(sequence, tile);
+    const size_t at = (size_t)box.matrix * a.at.k.batch_stride + (size_t)box.token * kD;
+    hopper::prefetch_bytes(static_cast<const T *>(a.attention.k) + at, min(a.box_rows, sequence.Skv - key) * (kD * 2),
+                           policy());
+  }
+
   /* Tile n of the block. */
   __device__ __forceinline__ void fetch(uint32_t n, Box box) const {
-    const uint64_t policy = a.reads_once ? hopper::kEvictFirst : hopper::kEvictLast;
     const uint32_t lane = threadIdx.x % kWarp, buffer = n % kBuffers;
     const uint32_t to = at.tile(buffer) + (rank_in_cluster<kCluster>() * kShare + lane * a.box_rows) * kRowBytes;
     const uint32_t first = part * kHalfSlabs, end = part == kKeysAlone ? kSlabs : first + kHalfSlabs;
@@ -317,9 +335,9 @@ struct KeyFetcher {
       if (lane * a.box_rows >= kShare) continue;
       if constexpr (kCluster > 1)
         hopper::load_box_to_all(to + slab * kSlabBytes, &a.k, full, slab * 64, box.token, box.matrix,
-                                (1 << kCluster) - 1, policy);
+                                (1 << kCluster) - 1, policy());
       else
-        hopper::load_box(to + slab * kSlabBytes, &a.k, full, slab * 64, box.token, box.matrix, policy);
+        hopper::load_box(to + slab * kSlabBytes, &a.k, full, slab * 64, box.token, box.matrix, policy());
     }
   }
 
@@ -333,6 +351,8 @@ struct KeyFetcher {
       for (uint32_t tile = walk.from; tile < walk.to; ++tile, ++n) {
         const Box next =
             box_of(sequence, min(tile + 1, walk.to - 1)); /* the table is read while buffers are in use */
+        if (C::kPrefetches && part == kKeysAlone && walk.item == 0 && tile + 1 < walk.to)
+          prefetch(sequence, tile + 1);
         fetch(n, box);
         box = next;
       }

@@ -3,10 +3,10 @@
  *
  * Idea (kernels/tiles/mla_tile.cuh): all query heads and queries of a sequence are rows of one product, 64 to a
  *   block. O of 64 rows is 128 KB in fp32, half of an SM's registers, so two warpgroups have one half of its columns
- *   each. Tiles of 32 keys go to the two in turns: the one whose tile it is computes the scores and the weights, and
- *   gives the weights to the other through shared memory. While one makes weights, the other multiplies. K is loaded
- *   once, by the copy engine, as nine slabs of 64 columns, and V^T is read from it as wgmma reads any operand whose
- *   summed dimension is that of the rows. With more than 64 rows a cluster of two blocks shares the keys, each of
+ *   each. Tiles of 32 or 64 keys go to the two in turns: the one whose tile it is computes the scores and the
+ * weights, and gives the weights to the other through shared memory. While one makes weights, the other multiplies. K
+ * is loaded once, by the copy engine, as nine slabs of 64 columns, and V^T is read from it as wgmma reads any operand
+ * whose summed dimension is that of the rows. With more than 64 rows a cluster of two blocks shares the keys, each of
  *   which fetches half of them for both. Weights are taken relative to a reference of their row, which is raised
  *   only when a weight would exceed 2^8; any other tile costs a vote of the warp.
  *   Keys are shared among the SMs as in decode_general: each cluster has an equal stretch of a line of units, which
@@ -23,24 +23,23 @@
  *   partial results fast: the last block alone reads them, 128 KB each, so one sequence is cut into few parts. Read
  *   a shared prefix once. Take a page that is smaller than 8 tokens, as the swizzle repeats after 8 rows.
  *
- * Budget, of 64 keys, two tiles, and 64 rows, 8.9 MFLOP. Tensor cores: 72 products of 64 x 32 x 16 take 16 clocks
- *   each, 8 of 64 x 256 x 16 take 128 each: 2176 clocks.
- *   Shared memory gives 128 bytes a clock. Q and K for the scores are 72 * 3 KB, since each tile reads Q again, V for
- *   both halves 8 * 8 KB, weights 4 * 2 KB read and 8 KB written, the copy of the tiles 72 KB: 368 KB, 2944 clocks.
- * So shared memory is the floor, at 74 % of the tensor cores' rate: 787 TFLOP/s at 1.97 GHz. A warpgroup has these
- * 2944 clocks for its chain of one tile: scores 864, weights about 350, both products 512. That leaves 1200 for
- * waiting on the other's products. A buffer is in use for two of the four periods of 1472 clocks: the scores, and the
- * other warpgroup's product, which stands behind the scores of the next tile. Two are left for the way of its next
- * keys, 1.5 us at 1.97 GHz; memory takes 1.2 to 1.5 us. Predicted for 128 heads: 80 to 90 % of the floor, 630 to 700
- * TFLOP/s. Tiles of 64 keys (kv_tile=64) read Q half as often, and their floor is 2368 clocks. But a buffer of the
- * two that they have is in use for more than a period of its two, and the rest is too short for the way from memory:
- * they reach 539 TFLOP/s on an H100, where each warpgroup waits for keys 40 to 50 % of the time. Memory of an H200
- * gives an SM 36 bytes a ns: 2.0 us for 64 keys, 3000 clocks at 1.5 GHz. So 64 heads and 16 are bound by memory,
- * where 36 KB must be in flight at any time, the latency of 1 us times the rate. A buffer is filled every 4.0 us and
- * is in use for about 2 us of them: 72 KB are in flight on average. Predicted: 90 % of the peak. Registers: O 128,
- * scores 16, weights 8, references and sums of two rows 4, the walk along the items 10, and addresses: 232 by
- * setmaxnreg (256 * 232 + 128 * 40 = 64512 of 65536). Shared memory, KB: Q 72, four tiles 144, weights 8, values of
- * rows 2, words and barriers 0.5: 226.5 of 227. */
+ * Budget of 64 keys and 64 rows, 8.9 MFLOP, in clocks of an SM:
+ *
+ *                    tiles of 32 keys                  tiles of 64 keys
+ *   tensor cores     72 * 16 + 8 * 128 = 2176          36 * 32 + 8 * 128 = 2176
+ *   shared memory    2944: 368 KB, as each tile        2368: 296 KB
+ *                    reads Q again
+ *   a buffer's keys  2944 clocks on their way at       2368 clocks at most, less the time in which both
+ *                    most: two periods of four         warpgroups use the buffer: about 1000
+ *
+ *   Shared memory is the floor: 787 and 978 TFLOP/s at 1.97 GHz. Keys take 2400 to 3000 clocks from memory to shared
+ *   memory when all SMs ask for them, and about 1000 from L2. So tiles of 64 keys need the next tile in L2. An H100,
+ *   128 heads, 128 sequences of 16384 keys in pages of 64: tiles of 32 keys reach 575 TFLOP/s, those of 64 keys 532,
+ *   or 633 with the next tile in L2. Where memory bounds, with 64 heads or fewer, tiles of 32 keys are faster by 3 %:
+ *   2.85 TB/s of 3.35. With two queries, two clusters read the same keys, and only the first asks L2 for them.
+ *   Registers: O 128, scores 32, weights 16, references and sums of two rows 4, the walk along the items 10, and
+ *   addresses: 232 by setmaxnreg (256 * 232 + 128 * 40 = 64512 of 65536).
+ *   Shared memory, KB: Q 72, tiles 144, weights 8, values of rows 2, words and barriers 0.5: 226.5 of 227. */
 #include "kernels/tiles/mla_tile.cuh"
 
 namespace attn {
@@ -76,7 +75,9 @@ static const attn_tunable mla_tunables[] = {
      .max = 64,
      .default_value = 2,
      .help = "what the beginning and the end of the rows of a sequence take, in tiles of 64 keys"},
-    {.name = "kv_tile", .max = 64, .help = "keys of a tile: 32, in four buffers, or 64, in two; 0: 32"},
+    {.name = "kv_tile",
+     .max = 64,
+     .help = "keys of a tile: 32, in four buffers, or 64, in two; 0: what is fastest for the shape"},
     {.name = nullptr},
 };
 
@@ -117,7 +118,8 @@ static MlaCut mla_cut(const attn_problem &p, const attn_tuning &tuning, const de
   cut.cluster = (uint32_t)tuning.value[MLA_CLUSTER];
   if (cut.cluster == 0) cut.cluster = rows > mla::kRows ? 2 : 1;
   cut.row_warps = rows < mla::kRows ? ceil_div((uint32_t)rows, 16) : 4;
-  cut.keys = tuning.value[MLA_KEYS] == 64 ? 64 : 32;
+  cut.keys = (uint32_t)tuning.value[MLA_KEYS];
+  if (cut.keys == 0) cut.keys = cut.cluster == 2 && rows <= 2 * mla::kRows ? 64 : 32;
   cut.cost = (uint32_t)tuning.value[MLA_COST] * 64 / cut.keys;
   cut.tiles = ceil_div(p.Skv, cut.keys);
   for (uint32_t i = 0; i < attn_group_count(&p); ++i) {

@@ -23,6 +23,7 @@ inline void barrier_wait(uint32_t barrier, uint32_t parity) { emulated::mbarrier
 using ptx::named_arrive, ptx::named_sync;
 
 inline void prefetch_map(const CUtensorMap *) {}
+inline void prefetch_bytes(const void *, uint32_t, uint64_t) {}
 inline void load_box_to_all(uint32_t to, const CUtensorMap *map, uint32_t barrier, uint32_t x, uint32_t y, uint32_t z,
                             uint16_t blocks, uint64_t) {
   emulated::load_box(to, *map, barrier, {(int32_t)x, (int32_t)y, (int32_t)z}, blocks);
