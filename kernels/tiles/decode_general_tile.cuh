@@ -104,7 +104,12 @@ struct DecodeGeneralParams {
   const float *sink;              /* [Hq]; NULL: none */
   const float *k_scale, *v_scale; /* of e4m3, [B][scale_heads]; one where scale_heads is 0 */
   uint32_t scale_heads;
-  Divider by_page, by_group;
+  Divider by_page, by_group, by_blocks; /* tokens of a page, `group`, blocks of the grid */
+  /* Of sequences of one length: the keys that some row sees, tiles of them, items of a KV head, and division by the
+   * units of an item and of a sequence. */
+  attn_keys keys;
+  uint32_t tiles, row_blocks;
+  Divider by_item, by_sequence;
   uint32_t page, group;           /* tokens of a page; query heads of a KV head */
   uint32_t page_units, key_units; /* 16-byte units from a page to the next, and from a key */
   uint32_t rows, warp_rows;       /* that an item has at most, and a warp */
@@ -157,6 +162,10 @@ template <Shape kShape>
 __device__ __forceinline__ Work work_of(const DecodeGeneralParams &a, uint32_t b) {
   Work work;
   work.sequence = sequence_of(a.attention, a.at, b);
+  if (a.at.cu_seqlens_q == nullptr) {
+    work.keys = a.keys, work.tiles = a.tiles, work.row_blocks = a.row_blocks;
+    return work;
+  }
   work.row_blocks = ceil_div(work.sequence.Sq * a.group, kWarpRows * kShape.row_warps);
   work.keys = {0, 0}, work.tiles = 0;
   if (work.sequence.Sq == 0) return work;
@@ -176,7 +185,7 @@ using Stretch = WorkLine<1>;
 template <Shape kShape>
 __device__ __forceinline__ Stretch stretch_of(const DecodeGeneralParams &a) {
   __shared__ uint32_t words[work_line_words(kWarpsMax)];
-  return work_line_of<1>(a.attention.B, a.at.cu_seqlens_q != nullptr, words,
+  return work_line_of<1>(a.attention.B, a.at.cu_seqlens_q != nullptr, a.by_blocks, a.by_sequence, words,
                          [&](uint32_t b) { return weight_of(a, work_of<kShape>(a, b)); });
 }
 
@@ -195,8 +204,9 @@ struct Walk {
       : a(params), stretch(way), b(way.b), head(0), row_block(0), base(way.base), is_open(false) {
     if (b >= a.attention.B) return;
     work = work_of<kShape>(a, b);
-    const uint32_t item = (stretch.first - base) / (a.cost + work.tiles);
-    head = item / work.row_blocks, row_block = item - head * work.row_blocks;
+    const uint32_t units = stretch.first - base;
+    const uint32_t item = a.at.cu_seqlens_q == nullptr ? a.by_item.quotient(units) : units / (a.cost + work.tiles);
+    head = work.row_blocks == 1 ? item : item / work.row_blocks, row_block = item - head * work.row_blocks;
     base += item * (a.cost + work.tiles);
     settle();
   }
@@ -271,9 +281,9 @@ struct Fetcher {
   uint32_t tile = 0, entry = 0, within = 0;
   const unsigned char *k = nullptr, *v = nullptr; /* of the head, and the lane's chunk of a row */
 
-  __device__ __forceinline__ Fetcher(const DecodeGeneralParams &params, const Stretch &stretch, Role of_warp,
+  __device__ __forceinline__ Fetcher(const DecodeGeneralParams &params, const Walk<kShape> &start, Role of_warp,
                                      uint32_t ring_address)
-      : a(params), role(of_warp), walk(params, stretch), ring(ring_address) {
+      : a(params), role(of_warp), walk(start), ring(ring_address) {
     const uint32_t lane = threadIdx.x % kWarp, row = lane / kChunks, chunk = lane % kChunks;
     ring += (role.row_warp * kLaneRows + row) * kRowBytes + chunk_place(kShape, row, chunk) * kChunkBytes;
     if (!walk.is_open) return;
@@ -871,9 +881,9 @@ __device__ __forceinline__ void attend(const DecodeGeneralParams &a, uint32_t sm
   const Role role = Role::make<kShape>();
   const Stretch stretch = stretch_of<kShape>(a);
   const uint32_t rings = smem + q_bytes(kShape), ring = rings + role.group * a.stages * kStageBytes;
-  Fetcher<kShape> fetcher(a, stretch, role, ring);
-  for (uint32_t i = 1; i < a.stages; ++i) fetcher.step();
   Walk<kShape> walk(a, stretch);
+  Fetcher<kShape> fetcher(a, walk, role, ring);
+  for (uint32_t i = 1; i < a.stages; ++i) fetcher.step();
   const Merger<T, kShape> merger = {a, walk, role, rings + role.groups * a.stages * kStageBytes};
   Strip<T, kShape> strip(smem, role);
   uint32_t slot = 0;

@@ -80,7 +80,8 @@ struct MlaParams {
   Params attention;
   Views at;
   int32_t right;
-  Divider by_heads;              /* Hq */
+  Divider by_heads, by_clusters; /* Hq; clusters of the grid */
+  Divider by_sequence;           /* units of a sequence, where all have one length */
   uint32_t page_shift, box_rows; /* tokens of a page as a power of two; of them the copy engine takes at once */
   uint32_t matrices;             /* pages or sequences: the first number behind the last one */
   uint32_t cost;
@@ -186,7 +187,7 @@ __device__ __forceinline__ uint32_t units_of(const MlaParams &a, const Work &wor
 
 template <typename C>
 __device__ __forceinline__ WorkLine<C::kCluster> line_of(const MlaParams &a, uint32_t *words) {
-  return work_line_of<C::kCluster>(a.attention.B, a.at.cu_seqlens_q != nullptr, words,
+  return work_line_of<C::kCluster>(a.attention.B, a.at.cu_seqlens_q != nullptr, a.by_clusters, a.by_sequence, words,
                                    [&](uint32_t b) { return units_of(a, work_of<C>(a, b)); });
 }
 

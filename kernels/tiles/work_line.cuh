@@ -4,6 +4,7 @@
 #define ATTNBENCH_KERNELS_TILES_WORK_LINE_CUH
 
 #include "kernels/tiles/attn_params.cuh"
+#include "kernels/tiles/item_order.cuh"
 
 #ifdef __CUDACC__
 #include "kernels/tiles/attn_device.cuh"
@@ -24,21 +25,27 @@ struct WorkLine {
   uint32_t first, end;
   uint32_t b, base; /* the sequence, and the first of its units */
 
-  __device__ __forceinline__ explicit WorkLine(uint32_t all)
-      : total(all), first(begin_of(blockIdx.x / kCluster)), end(begin_of(blockIdx.x / kCluster + 1)) {}
-  /* The cluster that has a unit. A quotient of floats is off by one at most; a 64-bit division takes ten times as
-   * long. */
+  /* by_clusters: division by the number of clusters of the grid. */
+  __device__ __forceinline__ WorkLine(uint32_t all, Divider by_clusters) : total(all), by(by_clusters) {
+    each = max(by.quotient(total), 1u), rest = total < grid() ? 0 : total - each * grid();
+    first = begin_of(blockIdx.x / kCluster), end = begin_of(blockIdx.x / kCluster + 1);
+  }
+  /* The cluster that has a unit. A quotient of floats is off by one at most, and takes a tenth of a 64-bit division.
+   */
   __device__ __forceinline__ uint32_t cluster_of(uint32_t unit) const {
-    const uint32_t guess = (uint32_t)((float)unit * (float)clusters() * ptx::rcp((float)total));
+    const uint32_t clusters = min(grid(), total);
+    const uint32_t guess = (uint32_t)((float)unit * (float)clusters * ptx::rcp((float)total));
     if (begin_of(guess) > unit) return guess - 1;
     return begin_of(guess + 1) <= unit ? guess + 1 : guess;
   }
 
  private:
-  /* The number of clusters that have units. */
-  __device__ __forceinline__ uint32_t clusters() const { return min(gridDim.x / kCluster, total); }
+  Divider by;
+  uint32_t each, rest; /* units of each cluster, and how many clusters have one more */
+
+  __device__ __forceinline__ uint32_t grid() const { return gridDim.x / kCluster; }
   __device__ __forceinline__ uint32_t begin_of(uint32_t cluster) const {
-    return cluster < clusters() ? total / clusters() * cluster + total % clusters() * cluster / clusters() : total;
+    return min(each * cluster + by.quotient(rest * cluster), total);
   }
 };
 
@@ -46,7 +53,8 @@ struct WorkLine {
  * number of neighbouring sequences. The thread whose sequences hold the cluster's first unit finds the sequence. All
  * threads of the block call it. */
 template <uint32_t kCluster, typename UnitsOf>
-__device__ __forceinline__ WorkLine<kCluster> work_line_of_ragged(uint32_t B, uint32_t *words, UnitsOf units_of) {
+__device__ __forceinline__ WorkLine<kCluster> work_line_of_ragged(uint32_t B, Divider by_clusters, uint32_t *words,
+                                                                  UnitsOf units_of) {
   const uint32_t warps = blockDim.x / kWarp, share = ceil_div(B, blockDim.x);
   const uint32_t from = min(threadIdx.x * share, B), to = min(from + share, B);
   uint32_t *const found = words + warps;
@@ -55,7 +63,7 @@ __device__ __forceinline__ WorkLine<kCluster> work_line_of_ragged(uint32_t B, ui
   if (threadIdx.x == 0) found[0] = B, found[1] = 0;
   uint32_t base = sum_until(mine, words) - mine; /* also orders `found` before the store of the one who finds */
   for (uint32_t w = 0; w < warps; ++w) total += words[w];
-  WorkLine<kCluster> line(total);
+  WorkLine<kCluster> line(total, by_clusters);
   if (line.first >= base && line.first < base + mine) {
     uint32_t b = from, units = units_of(b);
     while (line.first - base >= units) base += units, units = units_of(++b);
@@ -66,14 +74,14 @@ __device__ __forceinline__ WorkLine<kCluster> work_line_of_ragged(uint32_t B, ui
   return line;
 }
 
-/* The line of any batch, ragged or not. */
+/* The line of any batch. by_units: division by the units of a sequence, where all have one length. */
 template <uint32_t kCluster, typename UnitsOf>
-__device__ __forceinline__ WorkLine<kCluster> work_line_of(uint32_t B, bool is_ragged, uint32_t *words,
-                                                           UnitsOf units_of) {
-  if (is_ragged) return work_line_of_ragged<kCluster>(B, words, units_of);
+__device__ __forceinline__ WorkLine<kCluster> work_line_of(uint32_t B, bool is_ragged, Divider by_clusters,
+                                                           Divider by_units, uint32_t *words, UnitsOf units_of) {
+  if (is_ragged) return work_line_of_ragged<kCluster>(B, by_clusters, words, units_of);
   const uint32_t units = units_of(0);
-  WorkLine<kCluster> line(units * B);
-  line.b = line.first / units, line.base = line.b * units;
+  WorkLine<kCluster> line(units * B, by_clusters);
+  line.b = by_units.quotient(line.first), line.base = line.b * units;
   return line;
 }
 

@@ -153,6 +153,17 @@ static void decode_general_cut_block(const attn_tuning &tuning, const device_inf
   cut->smem_bytes = decode_general::smem_bytes(*cut->shape, cut->warps, cut->warp_rows, cut->stages);
 }
 
+/* What the time of a block would suffice to read that shares an item with others: it leaves two partial results, and
+ * adds up those of an item. Measured on an H100 as 7 us. */
+constexpr double kDecodeGeneralShareBytes = 128 * 1024;
+
+/* Whether each block had better take one whole item than all blocks equal shares. */
+static bool decode_general_is_whole(const DecodeGeneralCut &cut, const attn_tuning &tuning) {
+  const double whole = (double)cut.tiles + tuning.value[GENERAL_COST];
+  return whole * decode_general::stage_bytes(*cut.shape) <=
+         whole * decode_general::stage_bytes(*cut.shape) * (double)cut.heads / cut.blocks + kDecodeGeneralShareBytes;
+}
+
 static DecodeGeneralCut decode_general_cut(const attn_problem &p, const attn_tuning &tuning,
                                            const device_info &device) {
   DecodeGeneralCut cut = {};
@@ -171,6 +182,8 @@ static DecodeGeneralCut decode_general_cut(const attn_problem &p, const attn_tun
   const uint64_t most = (uint64_t)device.sms * (uint32_t)tuning.value[GENERAL_BLOCKS];
   const uint64_t groups = cut.warps / cut.shape->row_warps;
   cut.blocks = decode_general_least(most, cut.heads * ((cut.tiles - 1) / groups + 1));
+  if (!attn_is_ragged(&p) && cut.heads <= most && decode_general_is_whole(cut, tuning))
+    cut.blocks = (uint32_t)cut.heads;
   return cut;
 }
 
@@ -237,6 +250,7 @@ static struct status decode_general_bind(const attn_problem *p, const attn_plan 
   a.sink = buffers->sink;
   a.page = p->page, a.group = p->Hq / p->Hkv;
   a.by_page = divider(a.page > 0 ? a.page : 1), a.by_group = divider(a.group);
+  a.by_blocks = divider(plan->pass[0].grid[0]);
   a.k_scale = buffers->k_scale, a.v_scale = buffers->v_scale;
   a.scale_heads = p->scales == ATTN_SCALES_TENSOR ? 0 : p->Hkv;
   const uint32_t unit = decode_general_unit(*p);
@@ -245,6 +259,11 @@ static struct status decode_general_bind(const attn_problem *p, const attn_plan 
   a.rows = decode_general_least(rows, plan->tile_q),
   a.warp_rows = decode_general_least(rows, decode_general::kWarpRows);
   a.stages = plan->stages, a.cost = (uint32_t)plan->tuning.value[GENERAL_COST];
+  const attn_mask mask = {p->Sq, p->Skv, p->left, p->right};
+  a.keys = attn_mask_rows(&mask, 0, p->Sq);
+  a.tiles = a.keys.end > a.keys.first ? ceil_div(a.keys.end - a.keys.first, plan->tile_kv) : 0;
+  a.row_blocks = (uint32_t)((rows - 1) / plan->tile_q + 1);
+  a.by_item = divider(a.cost + a.tiles), a.by_sequence = divider((a.cost + a.tiles) * a.row_blocks * p->Hkv);
   a.arrivals = static_cast<uint32_t *>(buffers->workspace);
   a.partial = reinterpret_cast<float *>(static_cast<unsigned char *>(buffers->workspace) + plan->zeroed_bytes);
   a.stats = a.partial + (size_t)plan->pass[0].grid[0] * decode_general::kPartials * a.rows * p->D;

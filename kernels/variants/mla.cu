@@ -190,13 +190,15 @@ static struct status mla_bind(const attn_problem *p, const attn_plan *plan, cons
   const uint32_t cluster = pass.cluster[0], share = plan->tile_kv / cluster, blocks = pass.grid[0];
   MlaParams a = {};
   a.attention = params_of(*p, *buffers), a.at = views_of(*p, *buffers);
-  a.right = p->right, a.by_heads = divider(p->Hq);
+  a.right = p->right, a.by_heads = divider(p->Hq), a.by_clusters = divider(blocks / cluster);
   a.box_rows = p->page != 0 && p->page < share ? p->page : share;
   while (p->page > 1u << a.page_shift) ++a.page_shift;
   a.matrices = a.at.k.batch;
   a.cost = (uint32_t)plan->tuning.value[MLA_COST] * 64 / plan->tile_kv;
   a.is_whole = (pass.covers[0] & ATTN_COVERS_SPLIT) == 0;
   const uint64_t rows = (uint64_t)p->Sq * p->Hq;
+  const uint64_t items = (rows - 1) / (mla::kRows * cluster) + 1;
+  a.by_sequence = divider((uint32_t)items * (a.cost + ceil_div(p->Skv, plan->tile_kv)));
   a.reads_once = rows <= mla::kRows * cluster;
   a.row_warps = rows < mla::kRows ? ceil_div((uint32_t)rows, 16) : 4;
   a.arrivals = static_cast<uint32_t *>(buffers->workspace);
