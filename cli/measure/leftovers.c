@@ -64,15 +64,12 @@ static uint64_t signal_mask(void) {
   return hash;
 }
 
-static uint64_t signal_handlers(void) {
-  uint64_t hash = HASH_EMPTY;
-  for (int number = 1; number < NSIG; ++number) {
+static void read_handlers(uint64_t handler[LEFTOVERS_SIGNALS]) {
+  for (int number = 1; number < LEFTOVERS_SIGNALS; ++number) {
     struct sigaction action;
     if (sigaction(number, NULL, &action) != 0) continue; /* one of the C library's own */
-    hash = MIX(hash, action.sa_handler);
-    hash = MIX(hash, action.sa_flags);
+    handler[number] = MIX(MIX(HASH_EMPTY, action.sa_handler), action.sa_flags);
   }
-  return hash;
 }
 
 static uint64_t locale_name(void) {
@@ -130,7 +127,6 @@ static const struct {
     {interval_timers, "set an interval timer"},
     {resource_limits, "changed resource limits"},
     {signal_mask, "changed the signal mask"},
-    {signal_handlers, "changed signal handlers"},
     {locale_name, "changed the locale"},
     {file_mode_mask, "changed the umask"},
     {working_folder, "changed the working folder"},
@@ -243,6 +239,19 @@ static size_t count_unlike(const struct leftovers_list *these, const struct left
   return count;
 }
 
+/* "changed the handlers of signals 2, 17" */
+static void add_handlers(char *out, size_t size, const uint64_t before[LEFTOVERS_SIGNALS],
+                         const uint64_t now[LEFTOVERS_SIGNALS]) {
+  char numbers[LEFTOVERS_SIGNALS * 4] = "", text[sizeof numbers + 64];
+  size_t count = 0;
+  for (int number = 1; number < LEFTOVERS_SIGNALS; ++number) {
+    if (now[number] == before[number]) continue;
+    text_append(numbers, sizeof numbers, "%s%d", count++ > 0 ? ", " : "", number);
+  }
+  snprintf(text, sizeof text, "changed the %s %s", count == 1 ? "handler of signal" : "handlers of signals", numbers);
+  if (count > 0) add(out, size, text);
+}
+
 void leftovers_read(struct leftovers_state *out) {
   memset(out, 0, sizeof *out);
   offspring_adopt(&out->children);
@@ -250,6 +259,7 @@ void leftovers_read(struct leftovers_state *out) {
   list(descriptors_folder, &out->descriptors);
   out->timers = count_timers();
   for (size_t i = 0; i < SETTINGS; ++i) out->setting[i] = settings[i].read();
+  read_handlers(out->handler);
   float_mode_strayed();
 }
 
@@ -271,6 +281,7 @@ void leftovers_tell(const struct leftovers_state *before, char *out, size_t size
   add_count(out, size, "closed", closed, SIZE_MAX, "descriptor", "descriptors");
   add_count(out, size, "changed", changed, SIZE_MAX, "descriptor", "descriptors");
   if (strayed) add(out, size, "changed the floating-point mode (rounding or denormals)");
+  add_handlers(out, size, before->handler, now.handler);
   for (size_t i = 0; i < SETTINGS; ++i) {
     if (now.setting[i] != before->setting[i]) add(out, size, settings[i].changed);
   }

@@ -362,27 +362,41 @@ struct KeyFetcher {
 };
 
 /* One warp: the rows of Q of each item, as soon as both warpgroups have no more use for the last ones. Rows are
- * [query][head]; where they lie follows from the strides of any layout. */
+ * [query][head]; where they lie follows from the strides of any layout. A lane finds the places of two rows, and
+ * copies 16 bytes of each slab of eight chunks. */
 template <typename C>
 __device__ __forceinline__ void fetch_q(const MlaParams &a, const Layout<C> &at, const WorkLine<C::kCluster> &line) {
   using T = typename C::T;
+  constexpr uint32_t kSlabBytes = kRows * kRowBytes, kChunkBytes = 16, kPass = kWarp * kChunkBytes; /* four slabs */
+  static_assert(kSlabs == 9 && kRows == 2 * kWarp);
   const uint32_t lane = threadIdx.x % kWarp;
   uint32_t round = 0;
   for (Walk<C> walk(a, line); walk.is_open; walk.next(), ++round) {
     const Sequence sequence = walk.sequence();
     const uint32_t rows = walk.rows(sequence), first = walk.first_row();
-    hopper::barrier_wait(at.q_empty(), round % 2 ^ 1);
-#pragma unroll 1
-    for (uint32_t row = 0; row < kRows; ++row) {
-      const bool is_valid = row < rows;
-      const uint32_t of_sequence = is_valid ? first + row : 0, token = a.by_heads.quotient(of_sequence);
-      const unsigned char *const from = reinterpret_cast<const unsigned char *>(
-          static_cast<const T *>(a.attention.q) +
-          attn_view_token(&a.at.q, sequence.batch, of_sequence - token * a.attention.Hq, sequence.q_first + token));
-      for (uint32_t chunk = lane; chunk < kD / 8; chunk += kWarp)
-        ptx::cp_async_16(at.q() + chunk / 8 * kRows * kRowBytes + row * kRowBytes + (chunk % 8 ^ row % 8) * 16,
-                         from + chunk * 16, is_valid);
+    uint64_t places[2]; /* in elements */
+#pragma unroll
+    for (uint32_t i = 0; i < 2; ++i) {
+      const uint32_t row = i * kWarp + lane, of_sequence = row < rows ? first + row : 0;
+      const uint32_t token = a.by_heads.quotient(of_sequence);
+      places[i] =
+          attn_view_token(&a.at.q, sequence.batch, of_sequence - token * a.attention.Hq, sequence.q_first + token);
     }
+    hopper::barrier_wait(at.q_empty(), round % 2 ^ 1);
+#pragma unroll
+    for (uint32_t i = 0; i < 2; ++i)
+#pragma unroll 8
+      for (uint32_t of_lane = 0; of_lane < kWarp; ++of_lane) {
+        const uint32_t row = i * kWarp + of_lane;
+        const unsigned char *const from =
+            reinterpret_cast<const unsigned char *>(static_cast<const T *>(a.attention.q) +
+                                                    __shfl_sync(kFullWarp, places[i], of_lane)) +
+            lane * kChunkBytes;
+        const uint32_t to = at.q() + lane / 8 * kSlabBytes + row * kRowBytes + (lane % 8 ^ of_lane % 8) * kChunkBytes;
+        ptx::cp_async_16(to, from, row < rows);
+        ptx::cp_async_16(to + 4 * kSlabBytes, from + kPass, row < rows);
+        if (lane < 8) ptx::cp_async_16(to + 8 * kSlabBytes, from + 2 * kPass, row < rows);
+      }
     ptx::cp_async_commit();
     ptx::cp_async_wait<0>();
     hopper::fence_async();

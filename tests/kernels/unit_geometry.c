@@ -624,7 +624,8 @@ TEST(decode_general_fills_the_sms_whatever_the_heads_are) {
   } rows[] = {
       {1, 1, 512, 128, 32, 8, 2, 16, 150016}, /* 8 heads of 32 tiles: one for each of 8 warps */
       {1, 1, 4096, 128, 132, 8, 2, 16, 150016},
-      {16, 1, 4096, 128, 132, 8, 2, 16, 150016}, /* 128 heads, and still a block for each of 132 SMs */
+      {16, 1, 4096, 128, 128, 8, 2, 16, 150016}, /* 128 heads for 132 SMs: a block each, as none shares one */
+      {12, 1, 4096, 128, 132, 8, 2, 16, 150016}, /* 96 heads: all SMs share them */
       {64, 1, 4096, 64, 132, 8, 2, 16, 141824},
       {1, 4, 4096, 128, 132, 8, 2, 16, 206848},
       {1, 16, 4096, 128, 132, 8, 2, 64, 141312}, /* 64 rows: two groups of 4 warps that share stages */
@@ -733,12 +734,16 @@ TEST(mla_has_144_KB_of_keys_in_buffers_whatever_a_tile_has) {
     p.tuning.value[kv_tile] = keys[i];
     assert_null(refusal(&p));
     const struct attn_plan plan = plan_of(&p);
-    assert_int_equal(plan.tile_kv, keys[i] == 0 ? 32 : keys[i]);
+    assert_int_equal(plan.tile_kv, keys[i] == 0 ? 64 : keys[i]);
     assert_int_equal(plan.tile_kv * plan.stages, 128);
     assert_true(plan.pass[0].dynamic_smem_bytes <= 227 * 1024);
   }
   p.tuning.value[kv_tile] = 48;
   assert_non_null(strstr(refusal(&p), "kv_tile must be"));
+  p = latent("h200", 128, 128, 2, 4096); /* two clusters read the keys of a sequence */
+  assert_int_equal(plan_of(&p).tile_kv, 32);
+  p = latent("h200", 128, 64, 1, 4096); /* one block does */
+  assert_int_equal(plan_of(&p).tile_kv, 32);
 }
 
 TEST(mla_takes_latent_attention_alone_and_says_what_is_missing) {

@@ -143,8 +143,9 @@ TEST(what_is_left_is_told_by_name) {
       {leave_descriptors, "left 2 descriptors open"},
       {replace_descriptor, "changed 1 descriptor"},
       {leave_several,
-       "changed the floating-point mode (rounding or denormals); changed signal handlers; changed the umask; changed "
-       "the environment"},
+       "changed the floating-point mode (rounding or denormals); changed the handler of signal 10; changed the "
+       "umask; "
+       "changed the environment"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     char text[TEXT_MAX];
