@@ -72,8 +72,8 @@ __global__ void input_kernel(void *data, const struct pattern pattern, const str
 /* Of one input; changed[] by role, or NULL. */
 struct status run_inputs(struct cuda_bench *p, const struct attn_tensor &tensor, unsigned long long *changed) {
   const uint64_t pieces = attn_view_rows(&tensor.view) * input_pieces(tensor.view.columns);
-  input_kernel<<<grid_for(pieces), kThreads, 0, stream_of(p)>>>(
-      data_of(p, tensor.role), p->base.inputs, tensor, changed != nullptr ? changed + tensor.role : nullptr);
+  input_kernel<<<grid_for(pieces), kThreads, 0, stream_of(p)>>>(data_of(p, tensor.role), p->base.inputs, tensor,
+                                                                changed != nullptr ? changed + tensor.role : nullptr);
   CUDA_TRY(cudaGetLastError());
   return status_ok();
 }

@@ -1,10 +1,10 @@
 /* auto: no kernel of its own. It picks, for each shape and device, the variant here that measured fastest, by the
  * table below.
  *
- * Where the numbers come from: the hot medians of the journals in results/h200, where the variants stand beside each
- * other case by case. scripts/proof/check_auto.py holds the table against them: within 2 % of the fastest in every
- * case that has one. What an H200 cannot show is inferred from it: the order on GPUs without wgmma is that of the
- * same rows without `wgmma`.
+ * Where the numbers come from: the hot medians of the journals in results/h200 and results/h100, where the variants
+ * stand beside each other case by case. scripts/proof/check_auto.py holds the table against them: within 2 % of the
+ * fastest in every case that has one. What they cannot show is inferred: the order on GPUs without wgmma is that of
+ * the same rows without `wgmma`.
  *
  * A new kernel gets its rows before the rule that it beats; the first rule that holds is taken. */
 #include "kernels/pick.h"
@@ -40,6 +40,7 @@ static const struct pick_rule rules[] = {
      .why =
          "at most 16 query rows share their keys, in pages or of unlike lengths: read once for all of them, in equal "
          "shares"},
+    {"mla", .why = "compute capability 9.0, latent attention: the only kernel of tensor cores that takes V in K"},
     /* Of wgmma's time, 432 shapes with S = 64 to 1024: at D = 64 0.51 to 0.97 up to half of the SMs, under a causal
      * mask to 85 %, then 0.82 to 0.96 up to 104 keys and 1.0 to 1.4 for more, but for causal ones that fill one wave
      * or two; at D = 128 0.55 to 0.99 up to half of the SMs, but 1.04 and 1.12 at 128 keys, and 1.0 to 1.7 beyond. */
@@ -104,7 +105,7 @@ static const struct pick_rule rules[] = {
 };
 
 static const struct pick_table table = {
-    .version = "table 9, measured on an H200 (results/h200)",
+    .version = "table 10, measured on an H200 and an H100 (results/h200, results/h100)",
     .rules = rules,
     .count = sizeof rules / sizeof *rules,
 };

@@ -85,7 +85,9 @@ def note_of(made):
 
 
 def fastest_blocks(reports):
-    cases = [(sweep, rows) for sweep in FASTEST_SWEEPS for rows in reports.cases(sweep).values()]
+    cases = [(sweep, rows) for sweep in FASTEST_SWEEPS for rows in reports.cases(sweep).values() if own_best(rows)]
+    if not cases:
+        return []
     made = fastest_table(cases)
     opening = ("Hot medians in microseconds; the speedup is cuDNN's time over the kernel's, the two timed in turns (above 1 the kernel "
                "here is faster).")
@@ -114,6 +116,8 @@ def class_blocks(reports):
             best = own_best(rows)
             if best and (best[1]["speedup_vs"] or {}).get("hot"):
                 classes.setdefault((sweep, class_of(best[1]["shape"])), []).append(best[1])
+    if not classes:
+        return []
     columns = ["sweep", "class", "cases", "geometric mean", "least", "of", "most TFLOP/s"]
     return ["### By class, in the larger sweeps", "The fastest kernel's speedup over cuDNN, as above; the journals have every case.",
             table(columns, [class_row(sweep, name, rows) for (sweep, name), rows in classes.items()],
@@ -254,7 +258,7 @@ def linked_pages(reports, predictions, folder):
         pages["steady.md"] = "Burst and steady: what a kernel keeps at the power limit", kept
     more = problems.blocks(reports)
     if more:
-        pages["problems.md"] = "Beyond dense attention: windows, ragged batches, lists of blocks, e4m3", more
+        pages["problems.md"] = "Beyond dense attention: windows, ragged batches, lists of blocks, e4m3, pages, latent attention", more
     if reports.torch:
         pages["pytorch.md"] = "PyTorch's attention beside the kernels here", pytorch.blocks(reports)
     for name in TABLES:
@@ -270,16 +274,26 @@ TIMES = ("Hot is the time per launch inside a CUDA graph of launches back to bac
          "that process, and the next one may lie outside.")
 
 
+def browser_text(reports, folder):
+    """How to open the journals of this folder as pages."""
+    one = "v3" if "v3" in reports.sweeps else sorted(reports.sweeps)[0]
+    text = ("In a browser, with every row, findings and figures that answer to clicks: "
+            f"`attnbench report results/{folder}/{one}.journal --html {one}.html`, and so of any journal here")
+    both = sorted(set(reports.sweeps) & set(reports.torch))
+    if not both:
+        return f"{text}."
+    two = "n6" if "n6" in both else both[0]
+    return (f"{text}; of two side by side: `attnbench report results/{folder}/{two}.journal "
+            f"results/{folder}/torch_{two}.json --html {two}.html`.")
+
+
 def front(reports, linked, plots, origins, folder):
     links = "\n".join(f"- [{title}]({file})" for file, (title, _) in linked.items())
     opening = [f"# One {reports.device['name']}", GENERATED,
                f"{device_text(reports)}; clocks were not locked. `<sweep>.journal` is what a run measured, `torch_<sweep>.json` what "
                "`scripts/sdpa_baseline.py` measured of PyTorch ([formats](../format.md)). `scripts/results/update_results.py` makes "
                "these pages and the plots from them; no figure is typed by hand.",
-               TIMES, "In a browser, with every row, findings and figures that answer to clicks: "
-               f"`attnbench report results/{folder}/v3.journal "
-               "--html v3.html`, and so of any journal here; of two side by side: `attnbench report "
-               f"results/{folder}/n6.journal results/{folder}/torch_n6.json --html n6.html`.", *([links] if links else [])]
+               TIMES, browser_text(reports, folder), *([links] if links else [])]
     return joined([*opening, *plot_blocks(plots), *fastest_blocks(reports), *class_blocks(reports), *scaling_blocks(reports),
                    *origin_blocks(reports, origins, f"{folder}/origins.json"), *sweep_blocks(reports)])
 

@@ -1,8 +1,8 @@
-"""results/<gpu>/problems.md: what is more than dense attention (windows, ragged batches, lists of blocks, e4m3, pages), by sweep."""
+"""results/<gpu>/problems.md: what is more than dense attention (windows, ragged batches, lists of blocks, e4m3, pages, latent attention), by sweep."""
 from lib.reports import case_label, hot_us, speedup, tflops
 from lib.tables import microseconds, percent, significant, table
 
-SWEEPS = ("window", "mla_prefill", "ragged", "layouts", "sparse", "fp8", "paged", "serving", "mla_decode")
+SWEEPS = ("window", "mla_prefill", "ragged", "layouts", "sparse", "fp8", "paged", "kv8", "serving", "mla_decode")
 COLUMNS = ["B,H,S,D", "variant", "hot us", "TFLOP/s", "GB/s", "cuDNN time / this time", "error of its bound"]
 
 

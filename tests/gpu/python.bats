@@ -28,7 +28,7 @@ statuses() { json "$TMP/r.json" '" ".join(r["status"] for r in d["results"])'; }
   expect_json "$TMP/r.json" 'len(d["results"][4]["launches"]) + d["results"][4]["plan"].get("more_kernels", 0) >= 3'
   expect_json "$TMP/r.json" 'all(r["time"][m]["median_us"] > 0 for r in d["results"] if r["status"] == "ok" for m in ("hot", "cold"))'
   expect_json "$TMP/r.json" 'd["results"][0]["speedup_vs"]["hot"]["ratio"] > 0 and d["results"][0]["check"]["after_timing"]'
-  expect_json "$TMP/r.json" 'd["results"][0]["check"]["changed_us"] > 0'
+  expect_json "$TMP/r.json" 'd["results"][0]["check"]["evidence"]["changed_us"] > 0'
   expect_valid results/report.schema.json "$TMP/r.json"
 }
 
