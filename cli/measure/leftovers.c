@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <locale.h>
 #include <sched.h>
@@ -239,16 +240,32 @@ static size_t count_unlike(const struct leftovers_list *these, const struct left
   return count;
 }
 
-/* "changed the handlers of signals 2, 17" */
+/* The file that the handler of a signal lies in, without its folder; NULL: there is none, or it is unknown. */
+static const char *object_of_handler(int number) {
+  struct sigaction action;
+  void *address = NULL;
+  Dl_info info;
+  if (sigaction(number, NULL, &action) != 0 || action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN)
+    return NULL;
+  memcpy(&address, &action.sa_handler, sizeof address);
+  if (dladdr(address, &info) == 0 || info.dli_fname == NULL) return NULL;
+  const char *slash = strrchr(info.dli_fname, '/');
+  return slash != NULL ? slash + 1 : info.dli_fname;
+}
+
+/* "changed the handlers of signals 2, 17 (libexample.so)": where the first of them lies now. */
 static void add_handlers(char *out, size_t size, const uint64_t before[LEFTOVERS_SIGNALS],
                          const uint64_t now[LEFTOVERS_SIGNALS]) {
-  char numbers[LEFTOVERS_SIGNALS * 4] = "", text[sizeof numbers + 64];
+  char numbers[LEFTOVERS_SIGNALS * 4] = "", text[sizeof numbers + 160];
+  const char *object = NULL;
   size_t count = 0;
   for (int number = 1; number < LEFTOVERS_SIGNALS; ++number) {
     if (now[number] == before[number]) continue;
     text_append(numbers, sizeof numbers, "%s%d", count++ > 0 ? ", " : "", number);
+    if (object == NULL) object = object_of_handler(number);
   }
-  snprintf(text, sizeof text, "changed the %s %s", count == 1 ? "handler of signal" : "handlers of signals", numbers);
+  snprintf(text, sizeof text, "changed the %s %s%s%.80s%s", count == 1 ? "handler of signal" : "handlers of signals",
+           numbers, object != NULL ? " (" : "", object != NULL ? object : "", object != NULL ? ")" : "");
   if (count > 0) add(out, size, text);
 }
 

@@ -7,7 +7,8 @@
  *   unit, and `item_cost` more units stand for the start and end of a head. Each block takes an equal stretch of the
  *   line, which may begin and end within a sequence, and computes it from the sequence lengths by a prefix sum over
  *   its threads, in about the time of one read of memory. So one long sequence keeps no SM busier than many short
- *   ones do, the host need not know the lengths, and no pass makes a list. Up to 16 rows, each warp has its own keys
+ *   ones do, the host need not know the lengths, and no pass makes a list. Where heads of one length nearly fill the
+ *   SMs, each block takes a whole one, which costs less than sharing. Up to 16 rows, each warp has its own keys
  *   and its own ring of stages, and waits for other warps only at the end of an item. With more rows, groups of 2
  *   or 4 warps share a ring, 16 rows to each warp, and synchronise once per tile. Each row of a tile is looked up
  *   in the page table, a tile ahead, so a page of one token costs as many instructions as a page of 256. Copies do
@@ -153,8 +154,8 @@ static void decode_general_cut_block(const attn_tuning &tuning, const device_inf
   cut->smem_bytes = decode_general::smem_bytes(*cut->shape, cut->warps, cut->warp_rows, cut->stages);
 }
 
-/* What the time of a block would suffice to read that shares an item with others: it leaves two partial results, and
- * adds up those of an item. Measured on an H100 as 7 us. */
+/* Sharing items costs a block about 7 us on an H100: it leaves two partial results, and adds up those of an item. In
+ * this time it could read so many bytes. */
 constexpr double kDecodeGeneralShareBytes = 128 * 1024;
 
 /* Whether each block had better take one whole item than all blocks equal shares. */

@@ -105,6 +105,7 @@ expect_left() {
   expect_left limit "changed resource limits"
   expect_left mask "changed the signal mask"
   expect_left handler "changed the handler of signal 12"
+  expect_left own_handler "changed the handler of signal 12 (leaves.so)"
   expect_left locale "changed the locale"
   expect_left umask "changed the umask"
   expect_left folder "changed the working folder"

@@ -150,6 +150,8 @@ static void mask(void) {
 }
 
 static void handler(void) { signal(SIGUSR2, SIG_IGN); }
+static void do_nothing(int number) { (void)number; }
+static void own_handler(void) { signal(SIGUSR2, do_nothing); }
 static void rounding(void) { fesetround(FE_UPWARD); }
 static void new_locale(void) { setlocale(LC_ALL, "C.UTF-8"); }
 static void new_umask(void) { umask(umask(0) ^ 1); }
@@ -211,6 +213,7 @@ static const struct {
     {"limit", "run", limit},
     {"mask", "run", mask},
     {"handler", "run", handler},
+    {"own_handler", "run", own_handler},
     {"rounding", "run", rounding},
     {"rounding_supports", "supports", rounding},
     {"locale", "run", new_locale},
