@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/base/output.h"
@@ -269,6 +270,14 @@ static struct status time_steady(const struct job *job) {
   return check_mode(job, true);
 }
 
+/* A CPU that others use may stay busy for a while, so attempts there lie further and further apart: one second in
+ * all.
+ */
+static void wait_for_a_quiet_cpu(const struct device *device, int attempt) {
+  const struct timespec wait = {0, attempt * 5000000L};
+  if (device_info(device)->kind == DEVICE_CPU) nanosleep(&wait, NULL);
+}
+
 /* The shortest of several attempts: a kernel that skips work fails all of them, a busy machine only some. */
 static struct status sample_changed(struct job *job) {
   enum { attempts = 20 };
@@ -278,6 +287,7 @@ static struct status sample_changed(struct job *job) {
     TRY(bench_sample_changed(job->worker->bench, job->estimate_us, &us));
     *changed_us = fmin(*changed_us, us); /* NAN until something is measured */
     if (!plausible_skips_work(job->record, device_info(job->device))) break;
+    wait_for_a_quiet_cpu(job->device, i);
   }
   return status_ok();
 }

@@ -190,8 +190,11 @@ $d|origins.json: not valid JSON
 TABLE
 }
 
-# The anchors of a page's headings, as GitHub makes them.
-anchors() { sed -n 's/^##* //p' "$1" | tr '[:upper:]' '[:lower:]' | sed 's/[^a-z0-9 _-]//g; s/ /-/g'; }
+# The anchors of a page's headings, as GitHub makes them; in the C locale, since letters have other small ones elsewhere.
+anchors() (
+  export LC_ALL=C
+  sed -n 's/^##* //p' "$1" | tr '[:upper:]' '[:lower:]' | sed 's/[^a-z0-9 _-]//g; s/ /-/g'
+)
 
 @test "every link of a page leads to a file and to a heading" {
   local page link to
