@@ -82,7 +82,10 @@ static bool read_link(const char *folder, char path[PATH_MAX]) {
   return true;
 }
 
-static const char *name_in(const char *path) { return strrchr(path, '/') != NULL ? strrchr(path, '/') + 1 : path; }
+const char *output_name_in(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash != NULL ? slash + 1 : path;
+}
 
 /* False when the path is too long for a file, or its links go in a circle. */
 static bool follow(const char *path, struct target *out) {
@@ -98,7 +101,7 @@ static bool follow(const char *path, struct target *out) {
       out->folder[0] = '\0';
       return true;
     }
-    out->fd = descriptor_of(out->folder, name_in(out->path));
+    out->fd = descriptor_of(out->folder, output_name_in(out->path));
     if (out->fd >= 0 || !read_link(out->folder, out->path)) return true;
   }
   return false;
@@ -111,7 +114,8 @@ bool output_is_same_file(const char *a, const char *b) {
   if (is_a != is_b) return false;
   if (is_a) return S_ISREG(info_a.st_mode) && info_a.st_dev == info_b.st_dev && info_a.st_ino == info_b.st_ino;
   return follow(a, &target_a) && follow(b, &target_b) && target_a.folder[0] != '\0' &&
-         strcmp(target_a.folder, target_b.folder) == 0 && strcmp(name_in(target_a.path), name_in(target_b.path)) == 0;
+         strcmp(target_a.folder, target_b.folder) == 0 &&
+         strcmp(output_name_in(target_a.path), output_name_in(target_b.path)) == 0;
 }
 
 bool output_is_descriptor(const char *path) {

@@ -53,6 +53,9 @@ struct status output_write_all(int fd, const char *path, const char *bytes, size
  * twice. */
 bool output_is_same_file(const char *a, const char *b);
 
+/* The part of a path behind its last slash; the path where it has none. */
+const char *output_name_in(const char *path);
+
 /* Does the path name a descriptor of this process (/dev/stdout, /dev/fd/5)? It is written to, never replaced. */
 bool output_is_descriptor(const char *path);
 

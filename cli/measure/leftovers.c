@@ -19,6 +19,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "cli/base/output.h"
 #include "cli/base/text.h"
 #include "kernels/float_mode.h"
 
@@ -65,8 +66,8 @@ static uint64_t signal_mask(void) {
   return hash;
 }
 
-static void read_handlers(uint64_t handler[LEFTOVERS_SIGNALS]) {
-  for (int number = 1; number < LEFTOVERS_SIGNALS; ++number) {
+static void read_handlers(uint64_t handler[NSIG]) {
+  for (int number = 1; number < NSIG; ++number) {
     struct sigaction action;
     if (sigaction(number, NULL, &action) != 0) continue; /* one of the C library's own */
     handler[number] = MIX(MIX(HASH_EMPTY, action.sa_handler), action.sa_flags);
@@ -249,17 +250,15 @@ static const char *object_of_handler(int number) {
     return NULL;
   memcpy(&address, &action.sa_handler, sizeof address);
   if (dladdr(address, &info) == 0 || info.dli_fname == NULL) return NULL;
-  const char *slash = strrchr(info.dli_fname, '/');
-  return slash != NULL ? slash + 1 : info.dli_fname;
+  return output_name_in(info.dli_fname);
 }
 
 /* "changed the handlers of signals 2, 17 (libexample.so)": where the first of them lies now. */
-static void add_handlers(char *out, size_t size, const uint64_t before[LEFTOVERS_SIGNALS],
-                         const uint64_t now[LEFTOVERS_SIGNALS]) {
-  char numbers[LEFTOVERS_SIGNALS * 4] = "", text[sizeof numbers + 160];
+static void add_handlers(char *out, size_t size, const uint64_t before[NSIG], const uint64_t now[NSIG]) {
+  char numbers[NSIG * 4] = "", text[sizeof numbers + 160];
   const char *object = NULL;
   size_t count = 0;
-  for (int number = 1; number < LEFTOVERS_SIGNALS; ++number) {
+  for (int number = 1; number < NSIG; ++number) {
     if (now[number] == before[number]) continue;
     text_append(numbers, sizeof numbers, "%s%d", count++ > 0 ? ", " : "", number);
     if (object == NULL) object = object_of_handler(number);

@@ -270,24 +270,24 @@ static struct status time_steady(const struct job *job) {
   return check_mode(job, true);
 }
 
-/* A CPU that others use may stay busy for a while, so attempts there lie further and further apart: one second in
- * all.
- */
+/* Other programs may keep a CPU busy for a while. So each attempt there waits 5 ms longer than the one before: all
+ * twenty take a second. */
 static void wait_for_a_quiet_cpu(const struct device *device, int attempt) {
   const struct timespec wait = {0, attempt * 5000000L};
-  if (device_info(device)->kind == DEVICE_CPU) nanosleep(&wait, NULL);
+  if (attempt > 0 && device_info(device)->kind == DEVICE_CPU) nanosleep(&wait, NULL);
 }
 
-/* The shortest of several attempts: a kernel that skips work fails all of them, a busy machine only some. */
+/* Times a launch on changed inputs several times and keeps the shortest time. A kernel that skips work is slow in all
+ * of them, a busy machine only in some. */
 static struct status sample_changed(struct job *job) {
   enum { attempts = 20 };
   double *changed_us = &job->record->check.changed_us;
   for (int i = 0; i < attempts; ++i) {
     double us = NAN;
+    wait_for_a_quiet_cpu(job->device, i);
     TRY(bench_sample_changed(job->worker->bench, job->estimate_us, &us));
     *changed_us = fmin(*changed_us, us); /* NAN until something is measured */
     if (!plausible_skips_work(job->record, device_info(job->device))) break;
-    wait_for_a_quiet_cpu(job->device, i);
   }
   return status_ok();
 }

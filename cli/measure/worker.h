@@ -4,6 +4,7 @@
  * when the request pipe is closed, or after a line that reports a failure of the device or of the worker itself. */
 #pragma once
 
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -86,7 +87,7 @@ char *load_describe(size_t first, const char *left);
 /* What the code of a loaded object may leave in its worker: threads, child processes, timers, descriptors, and
  * settings that the next cell would inherit. A worker reads this state before a cell and compares it afterwards. */
 
-enum { LEFTOVERS_LISTED_MAX = 1024, LEFTOVERS_SETTINGS_MAX = 16, LEFTOVERS_SIGNALS = 65 };
+enum { LEFTOVERS_LISTED_MAX = 1024, LEFTOVERS_SETTINGS_MAX = 16 };
 
 struct leftovers_list {
   size_t count;
@@ -100,7 +101,7 @@ struct leftovers_state {
   struct offspring children;
   size_t timers;
   uint64_t setting[LEFTOVERS_SETTINGS_MAX]; /* one hash for each kind of setting */
-  uint64_t handler[LEFTOVERS_SIGNALS];      /* one for each signal, by its number */
+  uint64_t handler[NSIG];                   /* one hash for each signal, by its number */
 };
 
 /* Reads the state of this process. It becomes the parent of every descendant whose own parent ends, and gets the

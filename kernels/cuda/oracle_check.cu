@@ -44,21 +44,22 @@ auto for_dtype(enum attn_dtype dtype, Of of) {
 
 /* ---- inputs and redzones ------------------------------------------------------------------------------------- */
 
-/* What a thread makes of a row at a time: the row's line costs many times what an element does. */
-constexpr uint32_t kInputColumns = 16;
-
-__host__ __device__ inline uint32_t input_pieces(uint32_t columns) {
-  return columns / kInputColumns + (columns % kInputColumns != 0);
+/* The slabs of so many columns that make a row. */
+__host__ __device__ inline uint64_t slabs_of(uint32_t columns, uint32_t of_slab) {
+  return columns / of_slab + (columns % of_slab != 0);
 }
+
+/* Of a row, for one thread: the row's line costs many times what an element does. */
+constexpr uint32_t kInputColumns = 16;
 
 /* Writes what the pattern says, in the tensor's own bits. With changed != NULL it counts the elements that were
  * something else. */
 __global__ void input_kernel(void *data, const struct pattern pattern, const struct attn_tensor tensor,
                              unsigned long long *changed) {
-  const uint32_t pieces = input_pieces(tensor.view.columns);
-  for (uint64_t i = grid_thread(); i < attn_view_rows(&tensor.view) * pieces; i += grid_stride()) {
-    const uint64_t row = i / pieces, first = attn_view_row(&tensor.view, row);
-    const uint32_t begin = static_cast<uint32_t>(i % pieces) * kInputColumns;
+  const uint64_t slabs = slabs_of(tensor.view.columns, kInputColumns);
+  for (uint64_t i = grid_thread(); i < attn_view_rows(&tensor.view) * slabs; i += grid_stride()) {
+    const uint64_t row = i / slabs, first = attn_view_row(&tensor.view, row);
+    const uint32_t begin = static_cast<uint32_t>(i % slabs) * kInputColumns;
     const struct pattern_line line = pattern_line_of(&pattern, tensor.role, row);
     for (uint32_t d = begin; d < min(begin + kInputColumns, tensor.view.columns); ++d) {
       const uint32_t bits = pattern_bits(&pattern, &tensor, &line, d);
@@ -71,9 +72,9 @@ __global__ void input_kernel(void *data, const struct pattern pattern, const str
 
 /* Of one input; changed[] by role, or NULL. */
 struct status run_inputs(struct cuda_bench *p, const struct attn_tensor &tensor, unsigned long long *changed) {
-  const uint64_t pieces = attn_view_rows(&tensor.view) * input_pieces(tensor.view.columns);
-  input_kernel<<<grid_for(pieces), kThreads, 0, stream_of(p)>>>(data_of(p, tensor.role), p->base.inputs, tensor,
-                                                                changed != nullptr ? changed + tensor.role : nullptr);
+  const uint64_t slabs = attn_view_rows(&tensor.view) * slabs_of(tensor.view.columns, kInputColumns);
+  input_kernel<<<grid_for(slabs), kThreads, 0, stream_of(p)>>>(data_of(p, tensor.role), p->base.inputs, tensor,
+                                                               changed != nullptr ? changed + tensor.role : nullptr);
   CUDA_TRY(cudaGetLastError());
   return status_ok();
 }
@@ -324,17 +325,13 @@ constexpr uint32_t kWitnessColumns = 256; /* of a row, for one warp */
 
 constexpr uint32_t kFlipColumns = 128; /* of a row, for one warp: rows may be few and long */
 
-__host__ __device__ inline uint64_t flip_slabs(uint32_t columns) {
-  return (columns + kFlipColumns - 1) / kFlipColumns;
-}
-
 /* A warp turns the signs of one slab of a row after another, and exchanges it with that of the row's partner. */
 template <enum attn_dtype kDtype>
 __global__ void change_kernel(void *data, const struct attn_problem shape, const struct attn_tensor tensor,
                               uint64_t flips) {
   const enum pattern_flip what = pattern_flip_of(&shape, tensor.role);
   const bool flips_here = pattern_flips(tensor.role);
-  const uint64_t slabs = flip_slabs(tensor.view.columns), rows = attn_view_rows(&tensor.view);
+  const uint64_t slabs = slabs_of(tensor.view.columns, kFlipColumns), rows = attn_view_rows(&tensor.view);
   for (uint64_t slab = grid_thread() / 32; slab < rows * slabs; slab += grid_stride() / 32) {
     const uint64_t row = slab / slabs, partner = pattern_partner(&shape, tensor.role, row);
     if (partner < row) continue; /* its partner's warp does both */
@@ -355,7 +352,7 @@ __global__ void change_kernel(void *data, const struct attn_problem shape, const
 
 struct status change_inputs(struct cuda_bench *p, uint64_t flips) {
   return for_tensors(p, false, [p, flips](const struct attn_tensor &tensor) {
-    const uint64_t slabs = attn_view_rows(&tensor.view) * flip_slabs(tensor.view.columns);
+    const uint64_t slabs = attn_view_rows(&tensor.view) * slabs_of(tensor.view.columns, kFlipColumns);
     for_dtype(tensor.dtype, [](auto t) {
       return change_kernel<t.value>;
     })<<<grid_for(32 * slabs), kThreads, 0, stream_of(p)>>>(data_of(p, tensor.role), p->base.shape, tensor, flips);
@@ -410,7 +407,7 @@ __device__ bool sees_wrong(const compare_args &a, const verified_outputs &verifi
 template <enum attn_dtype kDtype>
 __global__ void witness_kernel(const compare_args a, const verified_outputs verified, unsigned long long look,
                                struct cuda_seen *seen) {
-  const uint64_t slabs = (a.view.columns + kWitnessColumns - 1) / kWitnessColumns;
+  const uint64_t slabs = slabs_of(a.view.columns, kWitnessColumns);
   bool is_wrong = false;
   for (uint64_t i = grid_thread() / 32; i < a.sample.count * slabs; i += grid_stride() / 32) {
     const uint32_t column0 = static_cast<uint32_t>(i % slabs) * kWitnessColumns;
@@ -541,7 +538,7 @@ struct status witness_look(struct cuda_bench *p) {
   const struct compare_args args = compare_args_of(p, &tolerance);
   const struct verified_outputs verified = {p->bound.verified[ATTN_O],
                                             static_cast<const float *>(p->bound.verified[ATTN_LSE])};
-  const uint64_t slabs = (args.view.columns + kWitnessColumns - 1) / kWitnessColumns;
+  const uint64_t slabs = slabs_of(args.view.columns, kWitnessColumns);
   const auto kernel = for_dtype(dtype, [](auto t) { return witness_kernel<t.value>; });
   kernel<<<grid_for(32 * args.sample.count * slabs), kThreads, 0, stream_of(p)>>>(args, verified, ++p->looks,
                                                                                   p->witness + p->swapped);

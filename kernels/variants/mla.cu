@@ -3,15 +3,16 @@
  *
  * Idea (kernels/tiles/mla_tile.cuh): all query heads and queries of a sequence are rows of one product, 64 to a
  *   block. O of 64 rows is 128 KB in fp32, half of an SM's registers, so two warpgroups have one half of its columns
- *   each. Tiles of 32 or 64 keys go to the two in turns: the one whose tile it is computes the scores and the
- * weights, and gives the weights to the other through shared memory. While one makes weights, the other multiplies. K
- * is loaded once, by the copy engine, as nine slabs of 64 columns, and V^T is read from it as wgmma reads any operand
- * whose summed dimension is that of the rows. With more than 64 rows a cluster of two blocks shares the keys, each of
- *   which fetches half of them for both. Weights are taken relative to a reference of their row, which is raised
- *   only when a weight would exceed 2^8; any other tile costs a vote of the warp.
- *   Keys are shared among the SMs as in decode_general: each cluster has an equal stretch of a line of units, which
- *   may begin and end within a sequence, and the last block of an item adds up the partial results of the others.
- *   Where lengths are equal, clusters take whole sequences if that costs less: a partial result is 128 KB a block.
+ *   each. Tiles of 32 or 64 keys go to the two in turns. The one whose tile it is computes scores and weights, and
+ *   gives the weights to the other through shared memory. While one makes weights, the other multiplies. The copy
+ *   engine loads K once, as nine slabs of 64 columns. wgmma reads V from the same slabs, so nothing is transposed.
+ *   With more than 64 rows a cluster of two blocks shares the keys: each fetches half of them for both. Weights are
+ *   taken relative to a reference of their row. It is raised only when a weight would exceed 2^8, so that most tiles
+ *   cost a vote of the warp.
+ *   Keys are shared among the SMs as in decode_general. Each cluster has an equal stretch of a line of units,
+ *   which may begin and end within a sequence. The block that finishes an item last adds up the partial results
+ *   of the others. Where lengths are equal, clusters take whole items if that costs less: a partial result is
+ *   128 KB a block.
  *
  * Source: FlashDecoding and stream-K for the shares of the keys; FlashMLA for two warpgroups with half of O's columns
  *   each. The rest is written from the PTX manual.
@@ -25,18 +26,19 @@
  *
  * Budget of 64 keys and 64 rows, 8.9 MFLOP, in clocks of an SM:
  *
- *                    tiles of 32 keys                  tiles of 64 keys
- *   tensor cores     72 * 16 + 8 * 128 = 2176          36 * 32 + 8 * 128 = 2176
- *   shared memory    2944: 368 KB, as each tile        2368: 296 KB
- *                    reads Q again
- *   a buffer's keys  2944 clocks on their way at       2368 clocks at most, less the time in which both
- *                    most: two periods of four         warpgroups use the buffer: about 1000
+ *                          tiles of 32 keys, four buffers    tiles of 64 keys, two buffers
+ *   tensor cores           72 * 16 + 8 * 128 = 2176          36 * 32 + 8 * 128 = 2176
+ *   shared memory          2944: 368 KB, as each tile        2368: 296 KB
+ *                          reads Q again
+ *   a load may take        2944, the time in which the       1000, what is left of 2368 when both
+ *                          block uses the two others         warpgroups have used the buffer
  *
- *   Shared memory is the floor: 787 and 978 TFLOP/s at 1.97 GHz. Keys take 2400 to 3000 clocks from memory to shared
- *   memory when all SMs ask for them, and about 1000 from L2. So tiles of 64 keys need the next tile in L2. An H100,
- *   128 heads, 128 sequences of 16384 keys in pages of 64: tiles of 32 keys reach 575 TFLOP/s, those of 64 keys 532,
- *   or 633 with the next tile in L2. Where memory bounds, with 64 heads or fewer, tiles of 32 keys are faster by 3 %:
- *   2.85 TB/s of 3.35. With two queries, two clusters read the same keys, and only the first asks L2 for them.
+ *   Shared memory is the floor: 787 and 978 TFLOP/s at 1.97 GHz. A load takes 2400 to 3000 clocks from memory
+ *   when all SMs ask for keys, and about 1000 from L2. So the kernel brings the next tile of 64 keys into L2. On
+ *   an H100, with 128 heads and 128 sequences of 16384 keys in pages of 64, it reaches 633 TFLOP/s so, and 532
+ *   without. Tiles of 32 keys reach 575. Where memory bounds, with 64 heads or fewer, tiles of 32 keys are
+ *   faster by 3 %: 2.85 TB/s of 3.35. With two queries, two clusters read the same keys, and only the first asks
+ *   L2 for the next tile.
  *   Registers: O 128, scores 32, weights 16, references and sums of two rows 4, the walk along the items 10, and
  *   addresses: 232 by setmaxnreg (256 * 232 + 128 * 40 = 64512 of 65536).
  *   Shared memory, KB: Q 72, tiles 144, weights 8, values of rows 2, words and barriers 0.5: 226.5 of 227. */
@@ -69,12 +71,13 @@ static const attn_tunable mla_tunables[] = {
      .help = "blocks of 64 rows that share keys: 1 or 2; 0: 2 where a sequence has more than 64 rows"},
     {.name = "shares",
      .max = 2,
-     .help = "what a cluster takes: 1: whole sequences, 2: an equal share of all keys; 0: what costs less"},
+     .help = "what a cluster takes: 1: whole items, which are the rows of a sequence that fit into it, 2: an equal "
+             "share of all keys; 0: what costs less, and 2 where lengths differ"},
     {.name = "item_cost",
      .min = 1,
      .max = 64,
      .default_value = 2,
-     .help = "what the beginning and the end of the rows of a sequence take, in tiles of 64 keys"},
+     .help = "what the beginning and the end of an item take, in tiles of 64 keys, whatever kv_tile is"},
     {.name = "kv_tile",
      .max = 64,
      .help = "keys of a tile: 32, in four buffers, or 64, in two; 0: what is fastest for the shape"},
@@ -89,6 +92,11 @@ struct MlaCut {
   uint32_t clusters;
   bool is_whole;
 };
+
+/* Units of an item beside those of its tiles. The tunable is in tiles of 64 keys. */
+static uint32_t mla_item_cost(const attn_tuning &tuning, uint32_t keys) {
+  return (uint32_t)tuning.value[MLA_COST] * 64 / keys;
+}
 
 /* What a partial result of 64 rows takes to be left and added up, in keys: 128 KB each way, at about 50 bytes a ns.
  */
@@ -120,7 +128,7 @@ static MlaCut mla_cut(const attn_problem &p, const attn_tuning &tuning, const de
   cut.row_warps = rows < mla::kRows ? ceil_div((uint32_t)rows, 16) : 4;
   cut.keys = (uint32_t)tuning.value[MLA_KEYS];
   if (cut.keys == 0) cut.keys = cut.cluster == 2 && rows <= 2 * mla::kRows ? 64 : 32;
-  cut.cost = (uint32_t)tuning.value[MLA_COST] * 64 / cut.keys;
+  cut.cost = mla_item_cost(tuning, cut.keys);
   cut.tiles = ceil_div(p.Skv, cut.keys);
   for (uint32_t i = 0; i < attn_group_count(&p); ++i) {
     const attn_group group = attn_group_of(&p, i);
@@ -154,13 +162,14 @@ static const char *mla_supports(const attn_problem *p, const attn_tuning *tuning
     return "the compute capability must be 9.0: wgmma exists on Hopper alone";
   const char *refusal = mla_refusal(*p);
   if (refusal != nullptr) return refusal;
-  const int64_t keys = tuning->value[MLA_KEYS];
+  const int32_t keys = tuning->value[MLA_KEYS];
   if (keys != 0 && keys != 32 && keys != 64) return "kv_tile must be 0, 32 or 64";
   if (tuning->value[MLA_SHARES] == MLA_WHOLE && attn_is_ragged(p))
     return "shares must be 0 or 2 where the lengths of sequences differ";
   if ((uint64_t)p->Sq * p->Hq > INT32_MAX / 2) return "Sq * Hq must be below 2^30";
-  if (mla_cut(*p, *tuning, *device).units > INT32_MAX) return "B * Skv must be below 2^31 tiles of keys";
-  return check_device(*device, mla::smem_bytes(keys == 64 ? 64 : 32));
+  const MlaCut cut = mla_cut(*p, *tuning, *device);
+  if (cut.units > INT32_MAX) return "B * Skv must be below 2^31 tiles of keys";
+  return check_device(*device, mla::smem_bytes(cut.keys));
 }
 
 static void mla_plan(const attn_problem *p, const attn_tuning *tuning, const device_info *device, attn_plan *plan) {
@@ -194,7 +203,7 @@ static struct status mla_bind(const attn_problem *p, const attn_plan *plan, cons
   a.box_rows = p->page != 0 && p->page < share ? p->page : share;
   while (p->page > 1u << a.page_shift) ++a.page_shift;
   a.matrices = a.at.k.batch;
-  a.cost = (uint32_t)plan->tuning.value[MLA_COST] * 64 / plan->tile_kv;
+  a.cost = mla_item_cost(plan->tuning, plan->tile_kv);
   a.is_whole = (pass.covers[0] & ATTN_COVERS_SPLIT) == 0;
   const uint64_t rows = (uint64_t)p->Sq * p->Hq;
   const uint64_t items = (rows - 1) / (mla::kRows * cluster) + 1;
