@@ -15,7 +15,7 @@ setup() {
     for mhz in r["processes"][m]["sm_clock_mhz"])'
   expect_json "$TMP/r.json" 'all(max(us) / min(us) < 1.05 for r in d["results"]
     for us in [r["processes"]["hot"]["median_us"]])'
-  expect_json "$TMP/r.json" 'all(t["elapsed_s"] < 0.2 and t["n"] >= 16 for r in d["results"]
+  expect_json "$TMP/r.json" 'all(t["elapsed_s"] < 0.2 and t["n"] >= (20 if t["elapsed_s"] < 0.001 * t["n"] else 6) for r in d["results"]
     for t in r["time"].values())'
 }
 
@@ -33,8 +33,8 @@ setup() {
   local start=$SECONDS
   must 0 attn ab --base "$ATTNBENCH" --sweep "$SWEEP" --device cuda --base-json "$TMP/base.json" --json "$TMP/new.json"
   [ $((SECONDS - start)) -lt 90 ] || fail "took $((SECONDS - start)) s"
-  # Cells that are clear after 3 pairs are measured in no more.
-  expect_json "$TMP/new.json" '{r["processes"]["hot"]["count"] for r in d["results"]} <= {3, 5, 7}'
+  # A cell that is clear after 3 pairs is measured in no more.
+  expect_json "$TMP/new.json" 'all(r["processes"]["hot"]["count"] in (3, 5, 7) for r in d["results"]) and len(d["results"]) == 4'
   expect_json "$TMP/base.json" 'd["run"]["quick"] and d["device"]["policy"]'
 }
 
