@@ -4,18 +4,19 @@
  *   S = Q K^T   64 x 32 or 64 x 64, 576 summed columns; one warpgroup has all of it
  *   O = P V     64 x 512; each of two warpgroups has one half of the columns: 128 registers of each thread
  *
- * Tiles are numbered through all items of a block. Tile n lies in buffer n % kBuffers and belongs to warpgroup n % 2:
- * that one multiplies its scores, makes weights of them, leaves the weights in shared memory for the other one, and
- * multiplies its half of V by those that it has in registers. The other one multiplies its own half by the weights in
- * shared memory, behind the scores of the next tile, which it starts first. So the two warpgroups take turns: the
- * scores of a tile are multiplied while the weights of the tile before are made. Both see the weights of all tiles in
+ * Tiles are numbered through all items of a block. Tile n lies in buffer n % kBuffers and belongs to warpgroup n %
+ * 2: that one computes the scores, makes weights of them, leaves the weights in shared memory for the other one, and
+ * multiplies its half of V by those that it has in registers. The other one first starts the scores of the next
+ * tile. Then it multiplies its own half of V by the weights in shared memory. So the two warpgroups take turns: the
+ * scores of a tile are computed while the weights of the tile before are made. Both see the weights of all tiles in
  * the order of the tiles, and so O of both has the same reference at all times: whoever raises it leaves it beside
- * the weights. There is one place for weights: who writes tile n's has just multiplied those of tile n - 1.
+ * the weights. One place for weights is enough: the warpgroup that writes tile n's has just finished reading those
+ * of tile n - 1.
  *
  * A tile is nine slabs of 64 columns, each with a barrier of its own: the product starts when the first of them has
  * come. They are given back in three parts: the last slab, which V has no part of, behind the scores; each half of V
- * behind the product of its warpgroup. Each part has a warp that fetches it as soon as it is free. Tiles of 64 keys
- * are brought into L2 while the tile before them is fetched.
+ * behind the product of its warpgroup. Each part has a warp that fetches it as soon as it is free. The next tile of
+ * 64 keys is brought into L2 while a tile is fetched.
  *
  * A cluster of two blocks shares the keys: each block has 64 rows of its own, fetches half of each slab for both, and
  * gives its slabs back to both.
@@ -361,9 +362,9 @@ struct KeyFetcher {
   }
 };
 
-/* One warp: the rows of Q of each item, as soon as both warpgroups have no more use for the last ones. Rows are
- * [query][head]; where they lie follows from the strides of any layout. A lane finds the places of two rows, and
- * copies 16 bytes of each slab of eight chunks. */
+/* One warp: the rows of Q of each item, as soon as both warpgroups have finished with those of the item before. Rows
+ * are [query][head]; where they lie follows from the strides of any layout. Each lane finds the places of two rows.
+ * For each row, 32 lanes copy 16 bytes each, which are four slabs. */
 template <typename C>
 __device__ __forceinline__ void fetch_q(const MlaParams &a, const Layout<C> &at, const WorkLine<C::kCluster> &line) {
   using T = typename C::T;

@@ -17,8 +17,9 @@ constexpr ATTN_HD uint32_t work_line_words(uint32_t warps) { return warps + 2; }
 
 #ifdef __CUDACC__
 
-/* A cluster's range of units, and the sequence of its first unit. With fewer units than clusters, only the last
- * clusters are empty. An empty cluster between two that share an item would be waited for, and would never arrive. */
+/* A cluster's range of units, and the sequence of its first unit. With fewer units than clusters, the
+ * first clusters get one each, and the last ones none. None between two that share an item may be empty: the others
+ * would wait for it for ever. */
 template <uint32_t kCluster>
 struct WorkLine {
   uint32_t total; /* units of the whole line; below 2^31 */
@@ -30,8 +31,8 @@ struct WorkLine {
     each = max(by.quotient(total), 1u), rest = total < grid() ? 0 : total - each * grid();
     first = begin_of(blockIdx.x / kCluster), end = begin_of(blockIdx.x / kCluster + 1);
   }
-  /* The cluster that has a unit. A quotient of floats is off by one at most, and takes a tenth of a 64-bit division.
-   */
+  /* The cluster that has a unit. A quotient of floats is off by one at most, and much faster than a 64-bit
+   * division. */
   __device__ __forceinline__ uint32_t cluster_of(uint32_t unit) const {
     const uint32_t clusters = min(grid(), total);
     const uint32_t guess = (uint32_t)((float)unit * (float)clusters * ptx::rcp((float)total));

@@ -154,8 +154,8 @@ static void decode_general_cut_block(const attn_tuning &tuning, const device_inf
   cut->smem_bytes = decode_general::smem_bytes(*cut->shape, cut->warps, cut->warp_rows, cut->stages);
 }
 
-/* Sharing items costs a block about 7 us on an H100: it leaves two partial results, and adds up those of an item. In
- * this time it could read so many bytes. */
+/* The bytes that a block could read in the time that sharing items costs it. On an H100 these are about 7 us: it
+ * leaves two partial results, and adds up those of an item. */
 constexpr double kDecodeGeneralShareBytes = 128 * 1024;
 
 /* Whether each block had better take one whole item than all blocks equal shares. */

@@ -20,12 +20,13 @@
  *
  *   So at D = 64 it cannot be faster than half of the tensor cores' peak.
  *   The kernel stays far from these bounds. On an H100 a tile of 128 x 128 takes 2450 clocks at D = 128 and 1770 at
- *   D = 64, where tensor cores, exponentials and issue slots are busy for 40 % of the time each: about the sum of
- *   what products and exponentials take. The instructions of one warp for a tile, one after the other, take 1300
- *   clocks. None of these made it faster at D = 128: scores in two halves, one multiplied while the other becomes
- *   weights; P V in the tensor cores' sums for 512 keys; exponentials of one warpgroup at a time; exponentials in one
- *   batch, without sums between them; three warpgroups, with fp32 sums in shared memory. Measured alone, an
- *   exponential takes 8 clocks of a scheduler, and the packing of four weights 2.4.
+ *   D = 64. At D = 128 tensor cores and exponentials are each busy for 1024 of them, so the two hardly overlap. The
+ *   instructions of one warp for a tile, one after the other, take 1300 clocks. None of these gained more than 3 % at
+ *   D = 128 and 16384 keys, and each lost 16 % or more at 1024 keys: to start the products of one half of the keys
+ *   while the other half's weights are made; to leave P V in the tensor cores' sums for 512 keys; to let one
+ *   warpgroup at a time make exponentials; to make all exponentials first and add them up afterwards; three
+ *   warpgroups, with fp32 sums in shared memory. Measured alone, a warp's exponential takes 8 clocks of a scheduler,
+ *   and packing four weights 2.4.
  *
  * Cannot: run on another compute capability than 9.0; write O in fp32; take K and V of another type than Q; read
  *   pages or lists of blocks.

@@ -289,7 +289,7 @@ def browser_text(reports, folder):
 
 def front(reports, linked, plots, origins, folder):
     links = "\n".join(f"- [{title}]({file})" for file, (title, _) in linked.items())
-    opening = [f"# One {reports.device['name']}", GENERATED,
+    opening = [f"# {reports.device['name']}", GENERATED,
                f"{device_text(reports)}; clocks were not locked. `<sweep>.journal` is what a run measured, `torch_<sweep>.json` what "
                "`scripts/sdpa_baseline.py` measured of PyTorch ([formats](../format.md)). `scripts/results/update_results.py` makes "
                "these pages and the plots from them; no figure is typed by hand.",
