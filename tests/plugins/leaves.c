@@ -15,23 +15,20 @@
 #include "tests/plugins/rest.h"
 
 #define NAME "leaves"
-#define HOOKS                                                                                  \
-  static void leave(const char *place);                                                        \
-  static const char *leaves_supports(const struct attn_problem *shape UNUSED,                  \
-                                     const struct attn_tuning *tuning UNUSED,                  \
-                                     const struct device_info *device UNUSED) {                \
-    leave("supports");                                                                         \
-    return NULL;                                                                               \
-  }                                                                                            \
-  static void *output;                                                                         \
-  static size_t output_bytes;                                                                  \
-  static void leaves_run(const struct attn_problem *s, const struct attn_plan *planned UNUSED, \
-                         const struct attn_buffers *buffers, unsigned threads UNUSED) {        \
-    output = buffers->o;                                                                       \
-    output_bytes = (s->dtype == ATTN_F32 ? 4 : 2) * (size_t)s->B * s->Hq * s->Sq * s->D;       \
-    memcpy(output, buffers->v, output_bytes);                                                  \
-    leave("run");                                                                              \
-  }                                                                                            \
+#define HOOKS                                                                                              \
+  static void leave(const char *place);                                                                    \
+  static const char *leaves_supports(const struct attn_problem *shape UNUSED,                              \
+                                     const struct attn_tuning *tuning UNUSED,                              \
+                                     const struct device_info *device UNUSED) {                            \
+    leave("supports");                                                                                     \
+    return NULL;                                                                                           \
+  }                                                                                                        \
+  static void compute(void *o, const void *v, size_t bytes);                                               \
+  static void leaves_run(const struct attn_problem *s, const struct attn_plan *planned UNUSED,             \
+                         const struct attn_buffers *buffers, unsigned threads UNUSED) {                    \
+    compute(buffers->o, buffers->v, (s->dtype == ATTN_F32 ? 4 : 2) * (size_t)s->B * s->Hq * s->Sq * s->D); \
+    leave("run");                                                                                          \
+  }                                                                                                        \
   __attribute__((constructor)) static void opened(void) { leave("opened"); }
 #define SUPPORTS leaves_supports
 #define RUN      leaves_run
@@ -56,12 +53,27 @@ static void *wait_a_while(void *unused) {
   return unused;
 }
 
-/* Writes the outputs that it found, which the next cell's may lie over. */
+/* The outputs of the last launch. The lock keeps those of the launch before from being written over them. */
+static pthread_mutex_t outputs_lock = PTHREAD_MUTEX_INITIALIZER;
+static void *output, *kept;
+static size_t output_bytes;
+
+static void compute(void *o, const void *v, size_t bytes) {
+  pthread_mutex_lock(&outputs_lock);
+  if (bytes != output_bytes) kept = realloc(kept, bytes);
+  output = o, output_bytes = bytes;
+  memcpy(output, v, bytes);
+  memcpy(kept, v, bytes);
+  pthread_mutex_unlock(&outputs_lock);
+}
+
+/* Writes the outputs of the last launch again and again: its own cell stays right, and the next cell's outputs may
+ * lie there. */
 static void *write_outputs(void *unused) {
-  void *const kept = malloc(output_bytes);
-  memcpy(kept, output, output_bytes);
   for (;;) {
+    pthread_mutex_lock(&outputs_lock);
     memcpy(output, kept, output_bytes);
+    pthread_mutex_unlock(&outputs_lock);
     rest(100);
   }
   return unused;
