@@ -170,6 +170,7 @@ __device__ __forceinline__ uint64_t operand(uint32_t address, uint32_t next_slab
 }
 
 /* The inline assembly's lists of accumulator registers. */
+#define ATTN_REGS_4   "%0, %1, %2, %3"
 #define ATTN_REGS_8   "%0, %1, %2, %3, %4, %5, %6, %7"
 #define ATTN_REGS_16  ATTN_REGS_8 ", %8, %9, %10, %11, %12, %13, %14, %15"
 #define ATTN_REGS_24  ATTN_REGS_16 ", %16, %17, %18, %19, %20, %21, %22, %23"
@@ -189,6 +190,7 @@ __device__ __forceinline__ uint64_t operand(uint32_t address, uint32_t next_slab
 #define ATTN_ACC_8(r, i)                                                                                      \
   "+f"(r[i]), "+f"(r[i + 1]), "+f"(r[i + 2]), "+f"(r[i + 3]), "+f"(r[i + 4]), "+f"(r[i + 5]), "+f"(r[i + 6]), \
       "+f"(r[i + 7])
+#define ATTN_ACCS_4(r)   "+f"(r[0]), "+f"(r[1]), "+f"(r[2]), "+f"(r[3])
 #define ATTN_ACCS_8(r)   ATTN_ACC_8(r, 0)
 #define ATTN_ACCS_16(r)  ATTN_ACCS_8(r), ATTN_ACC_8(r, 8)
 #define ATTN_ACCS_24(r)  ATTN_ACCS_16(r), ATTN_ACC_8(r, 16)
@@ -302,6 +304,7 @@ ATTN_WGMMA_RS_BOTH(MultiplyQkRegisters, "0", 192, 96, "96", "97", "98", "99", "1
 ATTN_WGMMA_QK_E4M3(64, 32, "32", "33", "34")
 ATTN_WGMMA_QK_E4M3(96, 48, "48", "49", "50")
 ATTN_WGMMA_QK_E4M3(128, 64, "64", "65", "66")
+ATTN_WGMMA_RS_E4M3(8, 4, "4", "5", "6", "7", "8", "9")
 ATTN_WGMMA_RS_E4M3(64, 32, "32", "33", "34", "35", "36", "37")
 ATTN_WGMMA_RS_E4M3(128, 64, "64", "65", "66", "67", "68", "69")
 

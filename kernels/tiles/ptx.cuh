@@ -17,9 +17,6 @@ __device__ __forceinline__ float ex2(float x) {
   return y;
 }
 
-/* The largest of three; one instruction on compute capability 9.0. */
-__device__ __forceinline__ int32_t max3(int32_t x, int32_t y, int32_t z) { return __vimax3_s32(x, y, z); }
-
 /* The logarithm to base 2, subnormals flushed; off by 2^-22, times itself where it is above 1. */
 __device__ __forceinline__ float lg2(float x) {
   float y;
@@ -263,6 +260,16 @@ template <>
 __device__ __forceinline__ void mma_16x8x16<__nv_bfloat16>(float (&c)[4], const uint32_t (&a)[4], uint32_t b0,
                                                            uint32_t b1) {
   asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+/* c[16][8] += a[16][32] b[32][8] with fp32 accumulation, of e4m3. With g and t as above: c as above; a[0]: row g,
+ * columns 4t .. 4t + 3; a[1]: row g + 8; a[2]: row g, columns 4t + 16 .. 4t + 19; a[3]: row g + 8; b0: rows 4t .. 4t
+ * + 3 of column g; b1: rows 4t + 16 .. 4t + 19. Compute capability 8.9 and up. */
+__device__ __forceinline__ void mma_16x8x32(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+  asm("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
       "{%0, %1, %2, %3};"
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));

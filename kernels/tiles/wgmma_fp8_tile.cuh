@@ -6,15 +6,24 @@
  * That leaves keys in another order than they had: of 16 keys, thread i of a quad holds 2 i, 2 i + 1, 8 + 2 i and 9 +
  * 2 i side by side. It is the order in which the accumulators of S have them, so P is packed without a shuffle.
  *
- * Weights are scaled by 2^8, so that the largest of a row is 256 and exact, and few of the others are subnormal. A
- * weight is 2^(exponent - reference). The reference is the row's running maximum minus 8, so it includes the scale
- * 2^8, and every new maximum raises it.
+ * A weight is 2^(exponent - reference). A row's reference is such that its largest weight was 2^8 when the reference
+ * was set: that weight is exact, and few of the others are subnormal. In its first tiles, and in masked ones, the
+ * maximum of the scores is looked for, and the reference is raised where a weight would exceed the largest number of
+ * e4m3, 448 = 2^8.8. All other tiles take the reference as it is. Only where a weight of the warp is packed as 448 or
+ * NaN, the reference is raised and the weights are scaled (`raise_again`), or made again from scores that are
+ * multiplied once more, where one of them was infinite. So that this is rare, rows whose weights add up to several
+ * times the largest one get a reference that is higher by 2: what they lose by subnormal weights is small beside what
+ * they lose by the rounding of the others.
  *
- * The tensor cores' sums of e4m3 have 14 bits. `part` holds P V of one tile, which is added to the fp32 sums in `o`
- * with a factor: the scale of V times what the reference has grown by since the round began. So a new maximum does
- * not rescale `o`. Only where that growth exceeds 2^45 are `o` and the sums rescaled (`settle`). Where `part` is too
- * large for the registers beside `o`, it has a part of the columns, and P V is made in as many products, one after
- * the other. */
+ * The largest weight need not be exact then. O is divided by the sum of the rounded weights, so that most of the
+ * error cancels, and all of it where one key has all the weight. The tensor cores make this sum: one more product,
+ * with a block of ones, which sums 16 keys of a tile at a time, since a sum of more in 14 bits would lose some of it.
+ * The log-sum-exp is of the weights before they are rounded. With a sink less cancels. Then every tile is looked
+ * through, the largest weight stays exact, and O is divided by the sum of the unrounded weights.
+ *
+ * The tensor cores' sums of e4m3 have 14 bits. `part` holds P V of at most 512 keys, which is then added to the fp32
+ * sums in `o`. Where `part` is too large for the registers beside `o`, it has a part of the columns, of one tile, and
+ * P V is made in as many products, one after the other. */
 #ifndef ATTNBENCH_KERNELS_WGMMA_FP8_TILE_CUH
 #define ATTNBENCH_KERNELS_WGMMA_FP8_TILE_CUH
 
@@ -44,14 +53,21 @@ constexpr ATTN_HD uint32_t slot_bytes(const Shape &s) {
   const uint32_t k = slabs(s.D) * s.keys * 128, v = s.Dv * 128;
   return k > v ? k : v;
 }
+/* [8 rows][128]: row r has ones for the keys 16 r .. 16 r + 15 of a tile, so that their weights are summed alone.
+ * With the swizzle, those are the first 16 bytes of each row. */
+constexpr uint32_t kOnesBytes = 1024;
+
 /* Work infos [kWorkInfos][groups] of 16 + 32 + 16 bytes, barriers [buffers + slots + raw slots][2]. */
 constexpr ATTN_HD uint32_t info_bytes(const Shape &s, uint32_t q_buffers) {
   return kWorkInfos * s.groups * 64 + 16 * (q_buffers * s.groups + s.slots + kRawSlots);
 }
-/* Q [buffers][groups][slabs][64 rows][128 bytes], slots, infos, and from the next multiple of 1024 bytes on V as it
- * comes [kRawSlots][slabs][keys][128 bytes]. */
-constexpr ATTN_HD uint32_t raw_begin(const Shape &s, uint32_t q_buffers) {
+/* Q [buffers][groups][slabs][64 rows][128 bytes], slots, infos, and from the next multiple of 1024 bytes on the ones
+ * and V as it comes [kRawSlots][slabs][keys][128 bytes]. */
+constexpr ATTN_HD uint32_t ones_begin(const Shape &s, uint32_t q_buffers) {
   return (q_buffers * q_bytes(s) + s.slots * slot_bytes(s) + info_bytes(s, q_buffers) + 1023) / 1024 * 1024;
+}
+constexpr ATTN_HD uint32_t raw_begin(const Shape &s, uint32_t q_buffers) {
+  return ones_begin(s, q_buffers) + kOnesBytes;
 }
 constexpr ATTN_HD uint32_t smem_bytes(const Shape &s, uint32_t q_buffers) {
   return raw_begin(s, q_buffers) + kRawSlots * raw_bytes(s);
@@ -106,7 +122,9 @@ struct Config {
   static constexpr uint32_t kSlabs = slabs(S_.D), kVSlabs = slabs(S_.Dv), kRawBytes = raw_bytes(S_);
   static constexpr uint32_t kSlotBytes = slot_bytes(S_), kGroupBytes = kSlabs * 64 * 128;
   static constexpr uint32_t kChunks = S_.chunks, kChunk = S_.Dv / S_.chunks;
-  static_assert(S_.keys <= 512); /* that are summed in 14 bits: what the check of e4m3 asks for (kernels/bounds.h) */
+  /* Tiles that are summed in the tensor cores, in 14 bits: at most the 512 keys that the check of e4m3 asks for
+   * (kernels/bounds.h). */
+  static constexpr uint32_t kSummed = kChunks > 1 ? 1 : 512 / kKeys;
   static constexpr bool kTurns = kGroups > 1, kScaled = true;
   static constexpr uint32_t kConsumerRegisters = kGroups == 3 ? 152 : kDv <= 64 ? 216 : 232;
   static constexpr uint32_t kProducerRegisters = kGroups == 3 ? 56 : kDv <= 64 ? 72 : 40;
@@ -136,6 +154,7 @@ constexpr uint32_t kTransposeBarrier = 8, kTransposers = 64;
 /* Addresses in shared memory. */
 template <typename C>
 struct Layout : wgmma_general::Layout<C> {
+  __device__ __forceinline__ uint32_t ones() const { return this->base + ones_begin(C::kShape, C::kQBuffers); }
   __device__ __forceinline__ uint32_t raw(uint32_t i) const {
     return this->base + raw_begin(C::kShape, C::kQBuffers) + i * C::kRawBytes;
   }
@@ -257,16 +276,25 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
   using Base::acquire, Base::release, Base::release_q, Base::acquire_q, Base::begin_turn, Base::end_turn;
   using Base::acquire_last, Base::drop, Base::drop_before_first, Base::forward, Base::has_next, Base::work_info;
   using Base::first_tile, Base::last_tile, Base::plain_begin, Base::plain_end, Base::masked_end, Base::unseen_end;
-  static constexpr float kScaleBits = 8.0f;   /* weights are scaled by 2^8 */
-  static constexpr float kLiftMost = 0x1p45f; /* so that a tile's weights, times it, stay far from infinity */
+  /* What happens to the scores of a tile: all that may be asked for; a look at the maxima; weights at once. */
+  enum Kind { MASKED, SEEN, UNSEEN };
+  static constexpr float kTopBits = 8.0f;   /* the largest weight of a reference that was just set is 2^8 */
+  static constexpr float kRoomBits = 0.8f;  /* a weight that is larger by this still fits */
+  static constexpr uint32_t kSeenTiles = 3; /* maxima grow fastest in the first tiles of a row */
+  /* Rows whose weights add up to more than this times the largest one get more room, by a factor of their weights. */
+  static constexpr float kDiffuse = 4.0f, kMoreRoomBits = 2.0f, kMoreRoom = 0x1p-2f;
 
-  float part[C::kChunk / 2]; /* as o, of a chunk of columns; P V of one tile */
-  uint32_t w[C::kKeys / 8];  /* weights, the A operand */
-  float lift[2]; /* for each row: what the weights are to be multiplied by to be relative to what o and the sum are */
-  /* Of this round: its first tile, what a score is multiplied by to be an exponent of 2, and the scale of V. */
-  float pending[2];
-  uint32_t first, nothing;
-  float exponent_scale, v_scale;
+  float part[C::kChunk / 2]; /* as o, of a chunk of columns: P V of the tiles that were not yet added to o */
+  float part_total[4]; /* of a tile, for each row i in 2 i and 2 i + 1: sums of the weights as they are rounded */
+  float total[2];      /* the same of the tiles before it; the thread's part */
+  uint32_t w[C::kKeys / 8]; /* weights, the A operand */
+  /* For each row: what part, and P V under way, are to be multiplied by to be relative to the reference as it is. */
+  float shrink[2];
+  uint32_t summed; /* tiles in part */
+  bool grew;       /* shrink is not 1 in some row of the warp */
+  /* Of this round: its first tile, and what a score is multiplied by to be an exponent of 2. */
+  uint32_t first;
+  float exponent_scale;
 
   __device__ __forceinline__ Multiplier(const Params &params, const Layout<C> &layout, uint32_t g)
       : Base(params, layout, g) {}
@@ -283,13 +311,18 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
                                            forward(keys, d / 4 * C::kKeys * 128 + d % 4 * 32), d > 0);
     hopper::wgmma_commit();
   }
-  /* Starts part = P V, of a chunk of the columns. */
+  /* Starts part = P V, of a chunk of the columns, or part += P V; the sums of weights come with the last chunk. */
   __device__ __forceinline__ void start_pv(uint32_t slot, uint32_t chunk) {
     const uint64_t v = hopper::operand(at.slot(slot) + chunk * C::kChunk * 128);
+    const uint64_t ones = hopper::operand(Layout<C>{at}.ones());
+    const bool keep = C::kSummed > 1 && summed > 0;
     hopper::wgmma_fence();
 #pragma unroll
-    for (uint32_t k = 0; k < C::kKeys / 32; ++k)
-      hopper::MultiplyQkRegisters<E, C::kChunk>::run(part, w + 4 * k, forward(v, k * 32), k > 0);
+    for (uint32_t k = 0; k < C::kKeys / 32; ++k) {
+      hopper::MultiplyQkRegisters<E, C::kChunk>::run(part, w + 4 * k, forward(v, k * 32), k > 0 || keep);
+      if (chunk + 1 == C::kChunks)
+        hopper::MultiplyQkRegisters<E, 8>::run(part_total, w + 4 * k, forward(ones, k * 32), k > 0);
+    }
     hopper::wgmma_commit();
   }
 
@@ -301,8 +334,9 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
     const uint4 info = scales(round);
     return __int_as_float((int)info.x) * a.k_scale[info.z + tile * C::kKeys / ATTN_SCALE_KEYS];
   }
+  /* The scale of V of a tile, where blocks of keys have scales; all others are applied at the end. */
   __device__ __forceinline__ float value_scale(uint32_t round, uint32_t tile) const {
-    return a.blocks > 0 ? a.v_scale[scales(round).z + tile * C::kKeys / ATTN_SCALE_KEYS] : v_scale;
+    return a.blocks > 0 ? a.v_scale[scales(round).z + tile * C::kKeys / ATTN_SCALE_KEYS] : 1.0f;
   }
 
   /* Scores of products become tanh of `scale` times them; one after the other, since registers are scarce. */
@@ -315,99 +349,156 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
     }
   }
 
-  /* Scores to weights, whose sums are added to those of the rows. `next_lift` is theirs. `Plain`: no score is masked
-   * or capped, and no block of keys has scales of its own; what all that takes would stand in the way of each tile.
-   */
-  template <bool Plain, typename At>
-  __device__ __forceinline__ void soften(uint32_t round, uint32_t tile, float (&next_lift)[2],
-                                         uint32_t (&packed)[C::kKeys / 8], const At &at_chunk) {
+  __device__ __forceinline__ void largest_of_rows(float (&largest)[2]) const {
+#pragma unroll
+    for (uint32_t i = 0; i < 2; ++i) {
+      float x[2] = {s[2 * i], s[2 * i + 1]};
+#pragma unroll
+      for (uint32_t j = 2; j < C::kKeys / 4; ++j) x[j % 2] = fmaxf(x[j % 2], s[j / 2 * 4 + 2 * i + j % 2]);
+      largest[i] = fmaxf(x[0], x[1]);
+    }
+  }
+  __device__ __forceinline__ void add_weights(float (&sum)[2]) const {
+#pragma unroll
+    for (uint32_t i = 0; i < 2; ++i) {
+      float x[2] = {s[2 * i], s[2 * i + 1]};
+#pragma unroll
+      for (uint32_t j = 2; j < C::kKeys / 4; ++j) x[j % 2] += s[j / 2 * 4 + 2 * i + j % 2];
+      sum[i] = x[0] + x[1];
+    }
+  }
+  /* What was summed until now becomes relative to another reference, of which it is `factor`. */
+  __device__ __forceinline__ void rescale(const float (&factor)[2]) {
+#pragma unroll
+    for (uint32_t j = 0; j < C::kDv / 2; ++j) o[j] *= factor[j / 2 % 2];
+#pragma unroll
+    for (uint32_t i = 0; i < 2; ++i) softmax.sum[i] *= factor[i], total[i] *= factor[i], shrink[i] *= factor[i];
+    grew = true;
+  }
+  __device__ __forceinline__ void scale_weights(const float (&factor)[2]) {
+#pragma unroll
+    for (uint32_t j = 0; j < C::kKeys / 2; ++j) s[j] *= factor[j / 2 % 2];
+  }
+
+  /* Scores to weights, on references that fit them. MASKED: scores are masked and capped, and blocks of keys may have
+   * scales of their own. */
+  template <Kind K, typename At>
+  __device__ __forceinline__ void weigh(uint32_t round, uint32_t tile, const At &at_chunk) {
     float scale = exponent_scale;
-    if constexpr (!Plain) {
+    if constexpr (K == MASKED) {
       if (a.blocks > 0) scale = score_scale(round, tile) * (a.cap_scale != 0.0f ? a.cap_scale : a.scale_log2);
       if (a.cap_scale != 0.0f) cap(scale), scale = a.scale_log2;
       this->mask(round, tile);
     }
-    const bool is_large = raise(scale, next_lift);
-    float tile_sum[2];
+    if constexpr (K != UNSEEN) raise(scale);
     at_chunk(1);
 #pragma unroll
     for (uint32_t i = 0; i < 2; ++i) {
-      const float base = !Plain && softmax.reference[i] == minus_infinity() ? 0.0f : softmax.reference[i];
-      float sum[2] = {0.0f, 0.0f};
+      const float base = K == MASKED && softmax.reference[i] == minus_infinity() ? 0.0f : softmax.reference[i];
 #pragma unroll
-      for (uint32_t j = 0; j < C::kKeys / 8; ++j)
-#pragma unroll
-        for (uint32_t c = 0; c < 2; ++c) {
-          float &x = s[4 * j + 2 * i + c];
-          x = ptx::ex2(fmaf(x, scale, -base));
-          sum[c] += x;
-        }
-      tile_sum[i] = sum[0] + sum[1];
+      for (uint32_t j = 0; j < C::kKeys / 4; ++j) {
+        float &x = s[j / 2 * 4 + 2 * i + j % 2];
+        x = ptx::ex2(fmaf(x, scale, -base));
+      }
       at_chunk(2 + i);
     }
-    pack(packed);
-    hopper::pin(packed);
-    /* The branch also keeps the compiler from waiting for P V of the tile before first. */
-    if (is_large) settle(next_lift);
-#pragma unroll
-    for (uint32_t i = 0; i < 2; ++i) softmax.sum[i] = fmaf(tile_sum[i], next_lift[i], softmax.sum[i]);
   }
-  /* Maxima are taken on the bits as signed integers, three at a time, which is right if any score is at least 0.
-   * Where all scores that a thread has of a row are negative, the maxima are computed again as floats. True: what the
-   * weights of some row of the warp are to be multiplied by is large. */
-  __device__ __forceinline__ bool raise(float scale, float (&next_lift)[2]) {
+  /* Raises the references of rows whose largest weight would not fit, of scores. */
+  __device__ __forceinline__ void raise(float scale) {
     float largest[2];
-    int32_t signs = 0; /* negative: a maximum is */
-    bool grew = false;
+    largest_of_rows(largest);
+    const float room = a.sink != nullptr ? 0.0f : kRoomBits;
+    bool raises = false;
 #pragma unroll
     for (uint32_t i = 0; i < 2; ++i) {
-      const auto bits = [&](uint32_t j) { return __float_as_int(s[j / 2 * 4 + 2 * i + j % 2]); };
-      int32_t x[2] = {bits(0), bits(1)};
-#pragma unroll
-      for (uint32_t j = 2; j < C::kKeys / 4; j += 2) x[j / 2 % 2] = ptx::max3(x[j / 2 % 2], bits(j), bits(j + 1));
-      const int32_t most = max(x[0], x[1]);
-      largest[i] = fmaf(__int_as_float(most), scale, -kScaleBits);
-      next_lift[i] = lift[i];
-      signs |= most;
-      grew |= largest[i] > softmax.reference[i];
+      largest[i] = fmaf(largest[i], scale, -kTopBits);
+      raises |= largest[i] > softmax.reference[i] + room;
     }
-    if (!__any_sync(kFullWarp, grew | (signs < 0))) return false;
-    if (__any_sync(kFullWarp, signs < 0)) {
-#pragma unroll
-      for (uint32_t i = 0; i < 2; ++i) {
-        float x = s[2 * i];
-#pragma unroll
-        for (uint32_t j = 1; j < C::kKeys / 4; ++j) x = fmaxf(x, s[j / 2 * 4 + 2 * i + j % 2]);
-        largest[i] = fmaf(x, scale, -kScaleBits);
-      }
-    }
+    if (!__any_sync(kFullWarp, raises)) return;
+    float factor[2];
 #pragma unroll
     for (uint32_t i = 0; i < 2; ++i) {
       const float before = softmax.reference[i], next = fmaxf(before, quad_max(largest[i]));
-      if (before != minus_infinity()) next_lift[i] *= ptx::ex2(next - before);
+      factor[i] = before == minus_infinity() ? 1.0f : ptx::ex2(before - next); /* nothing was summed before */
       softmax.reference[i] = next;
     }
-    return __any_sync(kFullWarp, fmaxf(next_lift[0], next_lift[1]) > kLiftMost);
+    rescale(factor);
   }
-  /* Rescales o and the sums to the reference as it is, which is `now` times the one that they had. */
-  __device__ __forceinline__ void settle(float (&now)[2]) {
-    const float f[2] = {ptx::rcp(now[0]), ptx::rcp(now[1])};
+  /* Weights that are about to be packed become a quarter in rows whose sum of weights is several times the largest
+   * one. */
+  __device__ __forceinline__ void give_room() {
+    float factor[2];
 #pragma unroll
-    for (uint32_t j = 0; j < C::kDv / 2; ++j) o[j] *= f[j / 2 % 2];
-#pragma unroll
-    for (uint32_t i = 0; i < 2; ++i) softmax.sum[i] *= f[i], lift[i] *= f[i], now[i] = 1.0f;
+    for (uint32_t i = 0; i < 2; ++i) {
+      const float of_row = quad_sum(fmaf(part_total[2 * i] + part_total[2 * i + 1], shrink[i], total[i]));
+      const bool is_diffuse = of_row > kDiffuse * 0x1p8f;
+      factor[i] = is_diffuse ? kMoreRoom : 1.0f;
+      softmax.reference[i] += is_diffuse ? kMoreRoomBits : 0.0f;
+    }
+    scale_weights(factor);
+    rescale(factor);
   }
-  __device__ __forceinline__ void pack(uint32_t (&packed)[C::kKeys / 8]) const {
+
+  /* The weights in s do not fit e4m3: raises the references of those rows. Infinite weights are made once more. */
+  __device__ __forceinline__ void raise_again(uint32_t slot, uint32_t round) {
+    float largest[2], sum[2], factor[2];
+    largest_of_rows(largest);
+    const bool is_lost = __any_sync(kFullWarp, !(fmaxf(largest[0], largest[1]) < 0x1p120f));
+    if (is_lost) {
+      this->multiply_again(slot, round, [](float(&c)[4], const uint32_t(&left)[4], uint32_t b0, uint32_t b1) {
+        ptx::mma_16x8x32(c, left, b0, b1);
+      });
+      largest_of_rows(largest);
+    }
+    add_weights(sum); /* of no meaning where they are scores */
+#pragma unroll
+    for (uint32_t i = 0; i < 2; ++i) {
+      const float before = softmax.reference[i], top = quad_max(largest[i]), of_row = quad_sum(sum[i]);
+      const float next = is_lost ? fmaf(top, exponent_scale, -kTopBits) : before + (ptx::lg2(top) - kTopBits);
+      const float room = !is_lost && of_row > kDiffuse * top ? kMoreRoomBits : 0.0f;
+      softmax.reference[i] = next > before + kRoomBits ? next + room : before;
+      factor[i] = ptx::ex2(before - softmax.reference[i]);
+    }
+    if (is_lost) {
+#pragma unroll
+      for (uint32_t j = 0; j < C::kKeys / 2; ++j)
+        s[j] = ptx::ex2(fmaf(s[j], exponent_scale, -softmax.reference[j / 2 % 2]));
+    } else {
+      scale_weights(factor);
+    }
+    rescale(factor);
+  }
+
+  /* Packs the weights of UNSEEN scores, on higher references where they do not fit. K is still in its slot. */
+  __device__ __forceinline__ void pack_unseen(uint32_t slot, uint32_t round) {
+    pack();
+    uint32_t sign = 0; /* of a byte: it is 0x7e or 0x7f, which are 448 and NaN */
+#pragma unroll
+    for (uint32_t i = 0; i < C::kKeys / 8; ++i) sign |= w[i] + 0x02020202;
+    if (!__any_sync(kFullWarp, (sign & 0x80808080) != 0)) return;
+    raise_again(slot, round);
+    pack();
+  }
+  /* Adds the weights, before they are rounded, to what LSE or a sink needs. */
+  __device__ __forceinline__ void add_to_sum() {
+    if (a.lse == nullptr && a.sink == nullptr) return;
+    float sum[2];
+    add_weights(sum);
+    softmax.sum[0] += sum[0], softmax.sum[1] += sum[1];
+  }
+  __device__ __forceinline__ void pack() {
 #pragma unroll
     for (uint32_t k = 0; k < C::kKeys / 32; ++k)
 #pragma unroll
       for (uint32_t i = 0; i < 4; ++i) {
         const float *const x = s + 16 * k + i / 2 * 8 + i % 2 * 2;
-        packed[4 * k + i] = ptx::pack_e4m3(x[0], x[1], x[4], x[5]);
+        w[4 * k + i] = ptx::pack_e4m3(x[0], x[1], x[4], x[5]);
       }
   }
+
+  /* Adds part, which has been waited for, to a chunk of o, times `scale`. */
   __device__ __forceinline__ void add(uint32_t chunk, float scale) {
-    const float f[2] = {lift[0] * scale, lift[1] * scale};
+    const float f[2] = {shrink[0] * scale, shrink[1] * scale};
 #pragma unroll
     for (uint32_t j = 0; j < C::kChunk / 2; ++j) {
       float &sum = o[chunk * C::kChunk / 2 + j];
@@ -415,14 +506,24 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
     }
     hopper::pin(o);
   }
-
-  __device__ __forceinline__ void add_pending() {
+  /* Adds the sums of weights of the last product that was waited for. */
+  __device__ __forceinline__ void add_total() {
 #pragma unroll
-    for (uint32_t j = 0; j < C::kChunk / 2; ++j) {
-      float &sum = o[(C::kChunks - 1) * C::kChunk / 2 + j];
-      sum = fmaf(part[j], pending[j / 2 % 2], sum);
+    for (uint32_t i = 0; i < 2; ++i) total[i] = fmaf(part_total[2 * i] + part_total[2 * i + 1], shrink[i], total[i]);
+  }
+  /* Before P V of one more tile: adds part to o where it is full, or makes it relative to the references as they are.
+   * `tile`: the last one in it. */
+  __device__ __forceinline__ void prepare_part(uint32_t round, uint32_t tile) {
+    if (summed > 0) add_total();
+    if (summed == (a.blocks > 0 ? 1 : C::kSummed)) {
+      add(C::kChunks - 1, value_scale(round, tile));
+      summed = 0;
+    } else if (grew && summed > 0) {
+#pragma unroll
+      for (uint32_t j = 0; j < C::kChunk / 2; ++j) part[j] *= shrink[j / 2 % 2];
+      hopper::pin(part);
     }
-    hopper::pin(o);
+    shrink[0] = shrink[1] = 1.0f, grew = false;
   }
   /* Waits for a chunk of P V, adds it to o and starts the one after it. */
   __device__ __forceinline__ void next_chunk(uint32_t slot, uint32_t chunk, float scale) {
@@ -432,50 +533,44 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
     start_pv(slot, chunk);
   }
 
-  /* The first chunk of P V of this tile has been waited for: the others, and what is to be added to o. */
-  __device__ __forceinline__ void finish_pv(uint32_t slot, uint32_t round, uint32_t tile) {
-    const float scale = value_scale(round, tile);
-#pragma unroll
-    for (uint32_t chunk = 1; chunk < C::kChunks; ++chunk) next_chunk(slot, chunk, scale);
-    if constexpr (C::kChunks > 1) this->template wait<0>();
-    hopper::pin(part), hopper::pin(w);
-    release(slot);
-    add(C::kChunks - 1, scale);
-  }
-
   /* One tile further: `tile` is the one whose scores are begun, the weights are those of the tile after it. */
-  template <bool Plain>
-  __device__ __forceinline__ void step(uint32_t round, uint32_t tile) {
+  template <Kind K>
+  __device__ __forceinline__ void step(uint32_t round, uint32_t tile, bool gives_room) {
     const uint32_t k = acquire();
     begin_turn();
     fence();
     start_qk(k, round);
-    add_pending();
+    prepare_part(round, tile + 2);
     const uint32_t v = acquire();
     start_pv(v, 0);
+    ++summed;
     end_turn();
     this->template wait<1>();
     hopper::pin(s);
-    release(k);
-    if (!Plain && tile == first) release_q(round);
-    float next_lift[2];
-    uint32_t packed[C::kKeys / 8];
-    const float scale = Plain ? v_scale : value_scale(round, tile + 1);
-    soften<Plain>(round, tile, next_lift, packed, [&](uint32_t chunk) {
+    if constexpr (K != UNSEEN) {
+      release(k);
+      if (K == MASKED && tile == first) release_q(round);
+    }
+    const float scale = C::kChunks > 1 ? value_scale(round, tile + 1) : 1.0f;
+    weigh<K>(round, tile, [&](uint32_t chunk) {
       if (chunk < C::kChunks) next_chunk(v, chunk, scale);
     });
     this->template wait<0>();
-    hopper::pin(part), hopper::pin(w);
+    hopper::pin(part), hopper::pin(part_total), hopper::pin(w);
     release(v);
-    pending[0] = lift[0] * scale, pending[1] = lift[1] * scale;
-    lift[0] = next_lift[0], lift[1] = next_lift[1];
-#pragma unroll
-    for (uint32_t i = 0; i < C::kKeys / 8; ++i) w[i] = packed[i] | (w[i] & nothing);
+    if constexpr (K == UNSEEN) {
+      pack_unseen(k, round);
+      release(k);
+    } else {
+      if (K == SEEN && gives_room) give_room();
+      pack();
+    }
+    add_to_sum();
   }
-  template <bool Plain>
+  template <Kind K>
   __device__ __forceinline__ void steps(uint32_t round, uint32_t &tile, uint32_t end) {
 #pragma unroll 1
-    while (tile > end) step<Plain>(round, --tile);
+    while (tile > end) --tile, step<K>(round, tile, tile == end);
   }
 
   /* The first tile of a round, whose product has been waited for, and the turns to pass on. */
@@ -484,26 +579,41 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
     const uint4 info = scales(round);
     first = first_tile(round);
     exponent_scale = __int_as_float((int)info.x) * (a.cap_scale != 0.0f ? a.cap_scale : a.scale_log2);
-    v_scale = __int_as_float((int)info.y);
     softmax.reset();
-    lift[0] = lift[1] = 1.0f;
 #pragma unroll
     for (uint32_t j = 0; j < C::kDv / 2; ++j) o[j] = 0.0f;
-    pending[0] = pending[1] = 0.0f;
 #pragma unroll
-    for (uint32_t j = 0; j < C::kChunk / 2; ++j) part[j] = 0.0f;
+    for (uint32_t i = 0; i < 2; ++i) total[i] = 0.0f, shrink[i] = 1.0f;
+    summed = 0;
     release(k);
     if (tile == first) release_q(round);
-    float next_lift[2]; /* stays 1 */
-    soften<false>(round, tile, next_lift, w, [](uint32_t) {});
+    weigh<MASKED>(round, tile, [](uint32_t) {});
+    pack();
+    add_to_sum();
+    grew = false;                                   /* nothing was summed before */
     if ((work_info(round).z & 0xffff) > 0) drop(1); /* V of the last tile before them */
 #pragma unroll 1
     for (uint32_t turns = work_info(round).w >> 16; turns > 0; --turns) begin_turn(), end_turn();
   }
+  /* The first chunk of P V of the round's first tile has been waited for: the others, and the round's output. */
+  __device__ __forceinline__ void end_round(uint32_t slot, uint32_t round, uint32_t tile) {
+    const float scale = value_scale(round, tile);
+#pragma unroll
+    for (uint32_t chunk = 1; chunk < C::kChunks; ++chunk) next_chunk(slot, chunk, scale);
+    if constexpr (C::kChunks > 1) this->template wait<0>();
+    hopper::pin(part), hopper::pin(part_total), hopper::pin(w);
+    release(slot);
+    add(C::kChunks - 1, scale);
+    add_total();
+    const float sum[2] = {quad_sum(softmax.sum[0]), quad_sum(softmax.sum[1])};
+    const bool is_exact = a.sink != nullptr;
+    const float rounded[2] = {quad_sum(total[0]), quad_sum(total[1])};
+    const float divisor[2] = {is_exact ? sum[0] : rounded[0], is_exact ? sum[1] : rounded[1]};
+    this->store(round, divisor, sum, a.blocks > 0 ? 1.0f : __int_as_float((int)scales(round).y));
+  }
 
   __device__ __forceinline__ void run(uint32_t items) {
     if (wgmma_tile::item_index<C>(0) >= items) return;
-    nothing = ptx::opaque(0);
     acquire_q(0);
     drop_before_first(work_info(0).z & 0xffff);
     uint32_t k = acquire();
@@ -517,26 +627,21 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
     for (uint32_t round = 0;; ++round) {
       begin_round(round, k);
       uint32_t tile = last_tile(round);
-      const bool has_plain = a.blocks == 0 && a.cap_scale == 0.0f;
-      uint32_t end = has_plain ? masked_end(round) : first;
-#pragma unroll 1
-      for (;;) { /* twice at most */
-        steps<false>(round, tile, end);
-        if (end == first) break;
-        steps<true>(round, tile, unseen_end(round));
-        end = first;
-      }
+      const bool has_plain = a.blocks == 0 && a.cap_scale == 0.0f && a.sink == nullptr;
+      const uint32_t plain = has_plain ? masked_end(round) : first, unseen = has_plain ? unseen_end(round) : first;
+      steps<MASKED>(round, tile, plain);
+      steps<SEEN>(round, tile, max(unseen, tile - min(tile, kSeenTiles)));
+      steps<UNSEEN>(round, tile, unseen);
+      steps<MASKED>(round, tile, first);
       const uint32_t v = acquire_last(round);
-      add_pending();
+      prepare_part(round, tile + 1);
       begin_turn();
       fence();
       if (!has_next(round)) {
         start_pv(v, 0);
         end_turn();
         this->template wait<0>();
-        finish_pv(v, round, tile);
-        settle(lift);
-        this->store(round);
+        end_round(v, round, tile);
         return;
       }
       start_pv(v, 0);
@@ -545,9 +650,7 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
       start_qk(k, round + 1);
       end_turn();
       this->template wait<1>();
-      finish_pv(v, round, tile);
-      settle(lift);
-      this->store(round);
+      end_round(v, round, tile);
       this->template wait<0>();
       hopper::pin(s);
     }
@@ -571,7 +674,12 @@ __global__ void __launch_bounds__((C::kGroups + 1) * 128, 1)
   const uint32_t warp = __shfl_sync(kFullWarp, threadIdx.x / kWarp, 0), group = warp / 4;
   if (threadIdx.x == 0) at.init_barriers();
   if (threadIdx.x == kWarp) hopper::prefetch_map(&a.q), hopper::prefetch_map(&a.k), hopper::prefetch_map(&a.v);
-  __syncthreads(); /* orders the barriers' beginning before their use */
+  if (threadIdx.x < kOnesBytes / 16) {
+    const uint32_t four = threadIdx.x % 8 == 0 ? 0x38383838 : 0; /* of e4m3 */
+    ptx::store_shared(at.ones() + threadIdx.x * 16, make_uint4(four, four, four, four));
+  }
+  hopper::fence_async(); /* before wgmma reads them */
+  __syncthreads();       /* orders the barriers' beginning before their use */
   const uint32_t items = wgmma_general::item_count(a);
   if (group == C::kGroups) {
     hopper::give_registers<C::kProducerRegisters>();

@@ -765,6 +765,12 @@ struct GeneralMultiplier : Multiplier<C> {
   /* Writes the rows of O, normalised, and their LSE. A sink's logit counts as one more score without a value. A row
    * that sees no key has sum 0 and becomes zeros. */
   __device__ __forceinline__ void store(uint32_t round) {
+    const float sum[2] = {quad_sum(softmax.sum[0]), quad_sum(softmax.sum[1])};
+    store(round, sum, sum, 1.0f);
+  }
+  /* `divisor`: the sums of weights that O is divided by, after it was multiplied by `scale`; `sum`: those of LSE. */
+  __device__ __forceinline__ void store(uint32_t round, const float (&divisor)[2], const float (&sum)[2],
+                                        float scale) {
     const uint4 what = ptx::load_shared(more_info(round));
     const uint4 where = ptx::load_shared(more_info(round) + 16);
     const uint32_t lane = threadIdx.x % kWarp, row = threadIdx.x % 128 / kWarp * 16 + lane / 4;
@@ -772,14 +778,14 @@ struct GeneralMultiplier : Multiplier<C> {
     const float sink = a.sink != nullptr ? a.sink[what.z] * 1.44269504f : minus_infinity();
 #pragma unroll
     for (uint32_t i = 0; i < 2; ++i) {
-      float total = quad_sum(softmax.sum[i]), reference = softmax.reference[i], factor = 1.0f;
+      float total = sum[i], below = divisor[i], reference = softmax.reference[i], factor = 1.0f;
       if (a.sink != nullptr) {
         const float most = fmaxf(reference, sink), base = most == minus_infinity() ? 0.0f : most;
         factor = ptx::ex2(reference - base);
-        total = fmaf(total, factor, ptx::ex2(sink - base));
+        total = fmaf(total, factor, ptx::ex2(sink - base)), below = fmaf(below, factor, ptx::ex2(sink - base));
         reference = most;
       }
-      const float f = total > 0.0f ? factor / total : 0.0f;
+      const float f = below > 0.0f ? factor * scale / below : 0.0f;
       const uint32_t r = row + 8 * i;
       T *const to = static_cast<T *>(a.o) + (where.x | (uint64_t)where.y << 32) + r * a.o_view.token_stride;
       if (a.lse != nullptr && lane % 4 == 0 && r < rows)

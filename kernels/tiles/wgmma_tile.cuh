@@ -584,15 +584,22 @@ struct Multiplier {
     }
   }
 
-  /* The warp's scores once more, by mma.sync, whose accumulator has the same layout. */
+  /* The warp's scores once more, by mma.sync, whose accumulator has the same layout. mma(c, a, b0, b1) adds the
+   * products of 32 bytes of rows of Q and K. */
   __device__ __forceinline__ void multiply_again(uint32_t slot, uint32_t round) {
+    multiply_again(slot, round, [](float(&c)[4], const uint32_t(&left)[4], uint32_t b0, uint32_t b1) {
+      ptx::mma_16x8x16<T>(c, left, b0, b1);
+    });
+  }
+  template <typename Mma>
+  __device__ __forceinline__ void multiply_again(uint32_t slot, uint32_t round, Mma mma) {
     const uint32_t thread = ptx::opaque(threadIdx.x % 128); /* nothing of this is computed ahead */
     const uint32_t lane = thread % kWarp, q_row = thread / kWarp * 16 + lane % 16;
     const uint32_t k_row = lane / 16 * 8 + lane % 8;
 #pragma unroll
     for (uint32_t i = 0; i < C::kKeys / 2; ++i) s[i] = 0.0f;
-#pragma unroll(C::S.hold_q ? C::kD / 16 : 1)
-    for (uint32_t d = 0; d < C::kD / 16; ++d) {
+#pragma unroll(C::S.hold_q ? C::S.D / 16 : 1)
+    for (uint32_t d = 0; d < C::S.D / 16; ++d) {
       uint32_t left[4];
       if constexpr (C::S.hold_q) {
 #pragma unroll
@@ -610,7 +617,7 @@ struct Multiplier {
           float four[4];
 #pragma unroll
           for (uint32_t i = 0; i < 4; ++i) four[i] = s[8 * j + 4 * h + i];
-          ptx::mma_16x8x16<T>(four, left, right[2 * h], right[2 * h + 1]);
+          mma(four, left, right[2 * h], right[2 * h + 1]);
 #pragma unroll
           for (uint32_t i = 0; i < 4; ++i) s[8 * j + 4 * h + i] = four[i];
         }

@@ -3,10 +3,10 @@
  *
  * Idea: as wgmma_general, at twice its rate of products and half of its bytes. V is transposed on chip, by two warps
  *   that have nothing else to do; weights are packed from accumulators to an operand in registers. Accumulators of
- *   e4m3 products keep about 14 bits, so P V of each tile is added to an fp32 accumulator (promotion). The factor of
- *   that addition holds the scale of V and the growth of the row's maximum, so a new maximum does not rescale O.
- *   While one of the two or three multiplying warps of a scheduler waits, the others have to issue. So weights are
- *   packed before the wait for P V, and P V is added while the next scores are multiplied.
+ *   e4m3 products keep about 14 bits, so P V of 512 keys is added to an fp32 accumulator (promotion).
+ *   What bounds the kernel is what lies between the products, so that is kept short. Most tiles are weighed without a
+ *   look at their maxima: weights that do not fit e4m3 show in the packed bytes, and are few. The sum of weights is a
+ *   product with a block of ones.
  *
  * Source: FlashAttention-3 for the transposing of V beside the products; DeepSeek-V3's report for adding the sums of
  *   tensor cores to fp32 ones; the rest is written from the PTX manual.
@@ -19,25 +19,27 @@
  *       256  1/8            1/16           9 / 128               6/64
  *
  *   So at D = 64 it cannot be faster than half of the tensor cores' peak.
- *   The kernel stays far from these bounds. On an H100 a tile of 128 x 128 takes 2450 clocks at D = 128 and 1770 at
- *   D = 64. At D = 128 tensor cores and exponentials are each busy for 1024 of them, so the two hardly overlap. The
- *   instructions of one warp for a tile, one after the other, take 1300 clocks. None of these gained more than 3 % at
- *   D = 128 and 16384 keys, and each lost 16 % or more at 1024 keys: to start the products of one half of the keys
- *   while the other half's weights are made; to leave P V in the tensor cores' sums for 512 keys; to let one
- *   warpgroup at a time make exponentials; to make all exponentials first and add them up afterwards; three
- *   warpgroups, with fp32 sums in shared memory. Measured alone, a warp's exponential takes 8 clocks of a scheduler,
- *   and packing four weights 2.4.
+ *   The kernel stays away from these bounds. A tile of 128 x 128 at D = 128 takes 2000 clocks of an H200, of which
+ *   tensor cores and exponentials are busy for 1024 each. Measured alone, with two warpgroups: products 1025 clocks,
+ *   exponentials 1025, exponentials with their scaling and packing 1230. Accumulators go through the register file
+ *   in each step of a product, so while tensor cores are busy an exponential takes 10.4 clocks of a scheduler instead
+ *   of 8, and other instructions up to 1.5 times as long. A look at the maxima costs 550 clocks a tile, with the
+ * waits that its branch makes; fp32 sums of the weights 120 to 380; adding P V to fp32 sums after each tile 100. None
+ * of these gained: to start the products of one half of the keys while the other half's weights are made; to let one
+ * warpgroup at a time make exponentials; no turns; two warpgroups of 128 keys instead of three of 96 at D = 64; a
+ * part of the exponentials as polynomials.
  *
  * Cannot: run on another compute capability than 9.0; write O in fp32; take K and V of another type than Q; read
  *   pages or lists of blocks.
  *
- * Budget, registers per thread: scores keys / 2, weights keys / 8, O Dv / 2, and Dv / chunks / 2 for P V of a tile.
+ * Budget, registers per thread: scores keys / 2, weights keys / 8, O Dv / 2, Dv / chunks / 2 for P V that was not yet
+ * added to it, 4 for the sums of weights.
  *
- *        D   groups  keys  chunks  registers                    of    shared memory, KB
- *        64  3       96    1       48 + 12 + 32 + 32 = 124      152   24 + 8 * 12 + 24 = 144
- *        64  2       128   1       64 + 16 + 32 + 32 = 144      216   32 + 8 * 16 + 32 = 192
- *       128  2       128   1       64 + 16 + 64 + 64 = 208      232   32 + 8 * 16 + 32 = 192
- *       256  2       64    4       32 + 8 + 128 + 32 = 200      232   32 + 5 * 32 + 32 = 224 */
+ *        D   groups  keys  chunks  registers                        of    shared memory, KB
+ *        64  3       96    1       48 + 12 + 32 + 32 + 4 = 128      152   24 + 8 * 12 + 1 + 24 = 145
+ *        64  2       128   1       64 + 16 + 32 + 32 + 4 = 148      216   32 + 8 * 16 + 1 + 32 = 193
+ *       128  2       128   1       64 + 16 + 64 + 64 + 4 = 212      232   32 + 8 * 16 + 1 + 32 = 193
+ *       256  2       64    4       32 + 8 + 128 + 32 + 4 = 204      232   32 + 5 * 32 + 1 + 32 = 225 */
 #include "kernels/tiles/wgmma_fp8_tile.cuh"
 
 namespace attn {
@@ -52,10 +54,10 @@ struct Kernel {
 
 /* Of the kernels that fit the tunables the cheapest is taken. */
 constexpr Kernel kKernels[] = {
-    {{.D = 64, .Dv = 64, .groups = 3, .keys = 96, .slots = 8}, 220, 116},
-    {{.D = 64, .Dv = 64, .groups = 2, .keys = 128, .slots = 8}, 220, 124},
-    {{.D = 128, .Dv = 128, .groups = 2, .keys = 128, .slots = 8}, 250, 143},
-    {{.D = 256, .Dv = 256, .groups = 2, .keys = 64, .slots = 5, .chunks = 4}, 320, 127},
+    {{.D = 64, .Dv = 64, .groups = 3, .keys = 96, .slots = 8}, 220, 100},
+    {{.D = 64, .Dv = 64, .groups = 2, .keys = 128, .slots = 8}, 220, 122},
+    {{.D = 128, .Dv = 128, .groups = 2, .keys = 128, .slots = 8}, 470, 118},
+    {{.D = 256, .Dv = 256, .groups = 2, .keys = 64, .slots = 5, .chunks = 4}, 320, 121},
 };
 
 #ifdef __CUDACC__

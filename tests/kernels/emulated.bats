@@ -105,11 +105,12 @@ emulate_part() {
   emulate_part 3 10 emulated_reference "$TMP/s.json"
 }
 
-@test "wgmma_fp8 is right beside sinks where tensor cores cut scores to 14 bits" {
+@test "wgmma_fp8 is right beside sinks and outliers where tensor cores cut sums to 14 bits" {
   ATTN_EMULATED_CUT=1 emulate emulated_wgmma_fp8 --shape B=2,H=2/1,S=116x109,D=96,e4m3,out_dtype=f16,window=1:1,sink,bshd \
     --shape B=5,H=2,S=17x65,D=128,e4m3,out_dtype=f16,scales=block:128,window=16:-1,sink,lse,bshd \
-    --shape B=3,H=2,S=221,D=96,e4m3,out_dtype=f16,scales=block:128,window=-1:1,sink,qkv
-  [ "$OK" = 3 ] || fail "$OK cases are right"
+    --shape B=3,H=2,S=221,D=96,e4m3,out_dtype=f16,scales=block:128,window=-1:1,sink,qkv \
+    --shape B=2,H=4/2,S=65x333,D=64,e4m3,out_dtype=f16,outliers=0.001,causal --shape B=1,H=2,S=100x1500,D=64,e4m3,outliers=0.003
+  [ "$OK" = 5 ] || fail "$OK cases are right"
 }
 
 @test "decode_general is right for pages, unlike lengths, several queries and every cut of the keys" {
@@ -209,14 +210,18 @@ mla_mutant() { # NAME SED
   mutant general cap_unbounded 's/wide = __any_sync[(].*$/wide = false;/; s/ [|][|] fmaxf[(]most.0., most.1.[)] > a.cap_most//' B=1,H=2,S=900,D=64,softcap=1
 }
 
-@test "the emulated GPU finds a wrong transposing of V, a promotion that is left out and a reference that is not the maximum" {
-  choose 6
+@test "the emulated GPU finds a wrong transposing of V, a promotion that is left out and a reference that does not fit" {
+  choose 9
+  local long=B=1,H=2,S=200x1500,D=64
   mutant fp8 keys_swapped 's/0x7531 : 0x6420/0x7351 : 0x6240/'
   mutant fp8 raw_unawaited 's/hopper::barrier_wait\(at.raw_full\(raw.slot\), raw.parity\);//'
-  mutant fp8 last_not_added 's/^      add_pending\(\);//'
-  mutant fp8 growth_lost 's/next_lift\[i\] \*= ptx::ex2\(next - before\)/next_lift[i] *= 1.0f/'
-  mutant fp8 negative_maxima 's/grew \| \(signs < 0\)/grew/'
-  mutant fp8 unscaled 's/kScaleBits = 8/kScaleBits = 0/'
+  mutant fp8 part_not_added 's/summed == \(a.blocks > 0 \? 1 : C::kSummed\)/false/; s/C::kSummed > 1 \&\& summed > 0/summed % C::kSummed > 0/' "$long"
+  mutant fp8 growth_lost 's/ptx::ex2\(before - next\); /1.0f; /'
+  mutant fp8 part_not_shrunk 's/part\[j\] \*= shrink\[j \/ 2 % 2\];/part[j] *= 1.0f;/' "$long"
+  mutant fp8 unscaled 's/kTopBits = 8/kTopBits = 0/'
+  mutant fp8 saturated 's/\(sign \& 0x80808080\) != 0/false/' "$long,outliers=0.01"
+  mutant fp8 lost_for_good 's/ptx::mma_16x8x32\(c, left, b0, b1\)/c[0] = 0/' "$long,outliers=0.01"
+  mutant fp8 room_unscaled 's/kMoreRoom = 0x1p-2f/kMoreRoom = 1.0f/' "$long"
 }
 
 @test "the emulated GPU finds what is wrong in the copies, lengths and sums of decode_general" {

@@ -9,7 +9,6 @@
 namespace attn::ptx {
 
 /* Subnormal results become zeros, as with .ftz. */
-inline int32_t max3(int32_t x, int32_t y, int32_t z) { return max(max(x, y), z); }
 inline float ex2(float x) { return x < -126.0f ? 0.0f : exp2f(x); }
 inline float lg2(float x) { return log2f(x); }
 inline float rcp(float x) { return 1.0f / x; }
@@ -87,26 +86,38 @@ struct Operands {
   const uint32_t *a;
   uint32_t b[2];
 };
+
+/* Operands have 32 bytes of summed columns. */
+template <emulated::Element kElement>
+inline void mma(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+  constexpr uint32_t kBits = 8 * emulated::bytes_of(kElement), kInWord = 32 / kBits, kSummed = 256 / kBits;
+  const Operands mine = {a, {b0, b1}};
+  const uint64_t *const given = emulated::gather(reinterpret_cast<uintptr_t>(&mine));
+  const Operands *lane[32];
+  for (uint32_t i = 0; i < 32; ++i) lane[i] = reinterpret_cast<const Operands *>(given[i]);
+  const uint32_t g = emulated::lane() / 4, t = emulated::lane() % 4;
+  float rows[2][kSummed], columns[2][kSummed];
+  for (uint32_t i = 0; i < 2; ++i)
+    for (uint32_t k = 0; k < kSummed; ++k) {
+      const uint32_t word = k / kInWord, quad = word % 4, upper = word / 4;
+      const auto value = [&](uint32_t packed) {
+        return emulated::element_value(kElement, (uint16_t)(packed >> k % kInWord * kBits & ((1u << kBits) - 1)));
+      };
+      rows[i][k] = value(lane[4 * g + quad]->a[i + 2 * upper]);
+      columns[i][k] = value(lane[4 * (2 * t + i) + quad]->b[upper]);
+    }
+  for (uint32_t i = 0; i < 4; ++i)
+    for (uint32_t k = 0; k < kSummed; ++k) c[i] += rows[i / 2][k] * columns[i % 2][k];
+  emulated::gather(0); /* the others have read `mine` */
+}
 }  // namespace emulated_mma
 
 template <typename T>
 inline void mma_16x8x16(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
-  constexpr emulated::Element kElement = std::is_same_v<T, __half> ? emulated::F16 : emulated::BF16;
-  const emulated_mma::Operands mine = {a, {b0, b1}};
-  const uint64_t *const given = emulated::gather(reinterpret_cast<uintptr_t>(&mine));
-  const emulated_mma::Operands *lane[32];
-  for (uint32_t i = 0; i < 32; ++i) lane[i] = reinterpret_cast<const emulated_mma::Operands *>(given[i]);
-  const uint32_t g = emulated::lane() / 4, t = emulated::lane() % 4;
-  float rows[2][16], columns[2][16];
-  for (uint32_t i = 0; i < 2; ++i)
-    for (uint32_t k = 0; k < 16; ++k) {
-      const uint32_t quad = k % 8 / 2, upper = k / 8, shift = k % 2 * 16;
-      rows[i][k] = emulated::element_value(kElement, (uint16_t)(lane[4 * g + quad]->a[i + 2 * upper] >> shift));
-      columns[i][k] = emulated::element_value(kElement, (uint16_t)(lane[4 * (2 * t + i) + quad]->b[upper] >> shift));
-    }
-  for (uint32_t i = 0; i < 4; ++i)
-    for (uint32_t k = 0; k < 16; ++k) c[i] += rows[i / 2][k] * columns[i % 2][k];
-  emulated::gather(0); /* the others have read `mine` */
+  emulated_mma::mma<std::is_same_v<T, __half> ? emulated::F16 : emulated::BF16>(c, a, b0, b1);
+}
+inline void mma_16x8x32(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+  emulated_mma::mma<emulated::E4M3>(c, a, b0, b1);
 }
 
 inline uint32_t opaque(uint32_t x) { return x; }
