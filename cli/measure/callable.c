@@ -370,6 +370,13 @@ static struct status import_function(struct slot *slot, size_t index, char optio
   return ask(slot, LOAD, index, text, options);
 }
 
+bool callable_is(const struct attn_variant *variant) {
+  for (size_t i = 0; i < slot_count; ++i) {
+    if (&slots[i].variant == variant) return true;
+  }
+  return false;
+}
+
 struct status callable_add(const char *text, const char *device_spec) {
   struct slot *slot = &slots[slot_count];
   char options[TEXT_MAX] = "";

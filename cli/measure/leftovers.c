@@ -66,12 +66,15 @@ static uint64_t signal_mask(void) {
   return hash;
 }
 
-static void read_handlers(uint64_t handler[NSIG]) {
-  for (int number = 1; number < NSIG; ++number) {
-    struct sigaction action;
-    if (sigaction(number, NULL, &action) != 0) continue; /* one of the C library's own */
-    handler[number] = MIX(MIX(HASH_EMPTY, action.sa_handler), action.sa_flags);
-  }
+static void read_handlers(struct sigaction handler[NSIG]) {
+  memset(handler, 0, NSIG * sizeof *handler);
+  for (int number = 1; number < NSIG; ++number) sigaction(number, NULL, &handler[number]); /* fails for libc's own */
+}
+
+/* The C library adds a flag of its own to whatever is set, the default too, for which flags mean nothing. */
+static bool is_same_handler(const struct sigaction *a, const struct sigaction *b) {
+  const bool has_none = a->sa_handler == SIG_DFL || a->sa_handler == SIG_IGN;
+  return a->sa_handler == b->sa_handler && (has_none || a->sa_flags == b->sa_flags);
 }
 
 static uint64_t locale_name(void) {
@@ -254,12 +257,13 @@ static const char *object_of_handler(int number) {
 }
 
 /* "changed the handlers of signals 2, 17 (libexample.so)": where the first of them lies now. */
-static void add_handlers(char *out, size_t size, const uint64_t before[NSIG], const uint64_t now[NSIG]) {
+static void add_handlers(char *out, size_t size, const struct sigaction before[NSIG],
+                         const struct sigaction now[NSIG]) {
   char numbers[NSIG * 4] = "", text[sizeof numbers + 160];
   const char *object = NULL;
   size_t count = 0;
   for (int number = 1; number < NSIG; ++number) {
-    if (now[number] == before[number]) continue;
+    if (is_same_handler(&now[number], &before[number])) continue;
     text_append(numbers, sizeof numbers, "%s%d", count++ > 0 ? ", " : "", number);
     if (object == NULL) object = object_of_handler(number);
   }
@@ -300,5 +304,13 @@ void leftovers_tell(const struct leftovers_state *before, char *out, size_t size
   add_handlers(out, size, before->handler, now.handler);
   for (size_t i = 0; i < SETTINGS; ++i) {
     if (now.setting[i] != before->setting[i]) add(out, size, settings[i].changed);
+  }
+}
+
+void leftovers_restore_handlers(const struct leftovers_state *before) {
+  struct sigaction now[NSIG];
+  read_handlers(now);
+  for (int number = 1; number < NSIG; ++number) {
+    if (!is_same_handler(&now[number], &before->handler[number])) sigaction(number, &before->handler[number], NULL);
   }
 }

@@ -40,6 +40,7 @@ struct worker {
   bool in_sweep_range, in_case_range;
   struct leftovers_state before; /* the state before loaded code ran */
   bool is_watched;               /* loaded code runs */
+  bool is_python;                /* the code is a Python function */
   char opened[RECORD_LEFT_MAX];  /* what the objects changed when they were opened */
 };
 
@@ -127,6 +128,7 @@ static struct status open_case(struct worker *worker, const struct cell_request 
 /* From here on code of this variant runs. */
 static void watch(struct worker *worker, const struct attn_variant *variant) {
   worker->is_watched = variant != NULL && variant_is_added(variant);
+  worker->is_python = variant != NULL && callable_is(variant);
   if (worker->is_watched) leftovers_read(&worker->before);
 }
 
@@ -141,6 +143,9 @@ static void charge(struct worker *worker, struct record *record, const char *who
   copy_end();
   if (!worker->is_watched) return;
   worker->is_watched = false;
+  /* Libraries of Python handle SIGINT and SIGTERM. To charge that would cost each of its cells a process, which takes
+   * seconds to import PyTorch. Restored, the handlers reach no other cell. */
+  if (worker->is_python) leftovers_restore_handlers(&worker->before);
   leftovers_tell(&worker->before, found, sizeof found);
   note_left(record, who, found);
 }

@@ -70,6 +70,9 @@ struct status worker_selftest(const char *device_spec);
  * ATTN_PYTHON, else python3; device_spec is as for device_open, NULL in a process that only describes. */
 struct status callable_add(const char *text, const char *device_spec);
 
+/* Is the variant one of these? */
+bool callable_is(const struct attn_variant *);
+
 /* Variants from shared objects (--load) in the parent process. The parent never opens an object. A child process
  * opens it (supervise_load) and describes its variants, and the parent adds stand-ins to the registry: variants with
  * names, texts and tunables but without hooks. Only workers call hooks, so that a crash in an object costs only its
@@ -101,7 +104,7 @@ struct leftovers_state {
   struct offspring children;
   size_t timers;
   uint64_t setting[LEFTOVERS_SETTINGS_MAX]; /* one hash for each kind of setting */
-  uint64_t handler[NSIG];                   /* one hash for each signal, by its number */
+  struct sigaction handler[NSIG];           /* of each signal, by its number */
 };
 
 /* Reads the state of this process. It becomes the parent of every descendant whose own parent ends, and gets the
@@ -111,3 +114,6 @@ void leftovers_read(struct leftovers_state *out);
 /* Compares the state of now with `before`. Writes what changed, "left 4 threads running; changed the umask", or "".
  * Reaps children that have ended, which count as left. */
 void leftovers_tell(const struct leftovers_state *before, char *out, size_t size);
+
+/* Gives every signal the handler that it had. */
+void leftovers_restore_handlers(const struct leftovers_state *before);

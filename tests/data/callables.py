@@ -1,5 +1,6 @@
 """Python functions for tests/measure/callable.bats: attention in NumPy, and ways to be wrong or worse."""
 import os
+import signal
 import threading
 import time
 
@@ -156,3 +157,12 @@ class Attention:
     @staticmethod
     def static(q, k, v, scale):
         return right(q, k, v, scale=scale)
+
+
+def handles(q, k, v, **options):
+    """Right, and changes what happens to two signals, as libraries do. Tells its process."""
+    with open(os.environ["HANDLES_FILE"], "a") as file:
+        print(os.getpid(), file=file)
+    for number in (signal.SIGTERM, signal.SIGUSR2):
+        signal.signal(number, lambda *_: None)
+    return right(q, k, v, **options)
