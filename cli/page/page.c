@@ -45,12 +45,13 @@ static void put_contents(const struct page *page, FILE *file) {
     bool is_there;
   } parts[] = {
       {"verdict", "Verdict", page->compare != NULL},
-      {"rows", "Table", true},
+      {"heat", "Beside the reference", heat_part_any(page)},
       {"rate", "Rate", rate_figures_any(page)},
       {"latency", "Latency", rate_figures_any(page)},
       {"roofline", "Roofline", roofline_figure_any(page)},
       {"scaling", "Scaling", scaling_figure_any(page)},
       {"cold", "Cold and hot", cold_figure_any(page)},
+      {"rows", "Table", true},
       {"findings", "Findings", findings_part_any(page)},
   };
   fputs("<nav aria-label=\"Parts of this page\"><ul>", file);
@@ -73,8 +74,9 @@ static struct status put_page(const struct page *page, FILE *file) {
   head_write(page, file);
   put_contents(page, file);
   if (page->compare != NULL) verdict_part_write(page, file);
-  table_part_write(page, file);
+  if (heat_part_any(page)) TRY(heat_part_write(page, file));
   TRY(put_figures(page, file));
+  table_part_write(page, file);
   if (findings_part_any(page)) TRY(findings_part_write(page, file));
   page_close(file);
   return status_ok();

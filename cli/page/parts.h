@@ -58,6 +58,11 @@ bool rows_any(const struct page *, bool (*is)(const struct merge_row *));
 /* The row of this cell as that source has it; NULL when there is none. */
 const struct merge_row *rows_find(const struct page *, size_t source, const char *key, const char *variant);
 
+/* Cases of one kind differ in B, H and S alone: they have D, the dtype, query heads per KV head and all other axes in
+ * common. Orders cases by kind, 0: they are of one. The text is "D 64, f16 causal". */
+int rows_compare_kinds(const struct attn_problem *, const struct attn_problem *);
+void rows_kind_text(const struct attn_problem *, char *out, size_t size);
+
 /* Everything before the parts and behind them; a part of <header>, up to <main>, is the caller's. */
 void page_open(FILE *, const char *title);
 void page_close(FILE *);
@@ -65,6 +70,7 @@ void page_close(FILE *);
 /* The parts, in the order of the page. */
 void head_write(const struct page *, FILE *);
 void verdict_part_write(const struct page *, FILE *);
+struct status heat_part_write(const struct page *, FILE *);
 void table_part_write(const struct page *, FILE *);
 struct status rate_figures_write(const struct page *, FILE *);
 void roofline_figure_write(const struct page *, FILE *);
@@ -73,6 +79,7 @@ void cold_figure_write(const struct page *, FILE *);
 struct status findings_part_write(const struct page *, FILE *);
 
 /* Whether each of these parts has anything to show. */
+bool heat_part_any(const struct page *);
 bool rate_figures_any(const struct page *);
 bool roofline_figure_any(const struct page *);
 bool scaling_figure_any(const struct page *);

@@ -49,16 +49,8 @@ static const struct attn_problem *shape_of(const struct merge_row *row) { return
 
 static int order_of(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
 
-/* By what all cases of a drawing share. */
-static int compare_drawings(const struct attn_problem *a, const struct attn_problem *b) {
-  const int by_d = order_of(a->D, b->D), by_dtype = order_of(a->dtype, b->dtype);
-  const int by_group = order_of(a->Hq / a->Hkv, b->Hq / b->Hkv);
-  if (by_d != 0 || by_dtype != 0) return by_d != 0 ? by_d : by_dtype;
-  return by_group != 0 ? by_group : axes_compare_traits(a, b);
-}
-
 static int compare_cases(const struct attn_problem *a, const struct attn_problem *b) {
-  const int orders[] = {compare_drawings(a, b),   order_of(a->Sq, b->Sq),
+  const int orders[] = {rows_compare_kinds(a, b), order_of(a->Sq, b->Sq),
                         order_of(a->Skv, b->Skv), order_of((uint64_t)a->B * a->Hq, (uint64_t)b->B * b->Hq),
                         order_of(a->B, b->B),     order_of(a->Hkv, b->Hkv)};
   for (size_t i = 0; i < sizeof orders / sizeof *orders; ++i) {
@@ -160,10 +152,9 @@ static void put_series(const struct plot *plot, const struct kind *kind, const s
 
 static void put_drawing(const struct page *page, FILE *file, const struct kind *kind,
                         const struct merge_row *const *rows, const double *place, size_t count, size_t cases) {
-  const struct attn_problem *shape = shape_of(rows[0]);
   struct plot plot = {.file = file, .page = page};
   struct axis_range range = axis_range_none();
-  char title[TEXT_MAX], traits[AXIS_TRAITS_MAX];
+  char title[TEXT_MAX];
   for (size_t i = 0; i < count; ++i) {
     axis_range_add(&range, kind->of(rows[i]).low);
     axis_range_add(&range, kind->of(rows[i]).high);
@@ -172,10 +163,7 @@ static void put_drawing(const struct page *page, FILE *file, const struct kind *
   plot.y = kind->is_log ? axis_log(range.least, range.most, PLOT_BOTTOM, PLOT_TOP)
                         : axis_linear(range.most, PLOT_BOTTOM, PLOT_TOP);
   const bool turned = are_labels_turned(rows, count, cases);
-  axes_traits(shape, traits);
-  snprintf(title, sizeof title, "D %" PRIu32 ", %s", shape->D, traits);
-  if (shape->Hq != shape->Hkv)
-    text_append(title, sizeof title, ", %" PRIu32 " query heads per KV head", shape->Hq / shape->Hkv);
+  rows_kind_text(shape_of(rows[0]), title, sizeof title);
   plot_open_sized(&plot, PLOT_WIDTH, turned ? PLOT_TURNED_HEIGHT : PLOT_HEIGHT, title, kind->heading);
   plot_y_ticks(&plot, kind->unit);
   const size_t stride = (cases + LABELS_SHOWN_MAX - 1) / LABELS_SHOWN_MAX;
@@ -207,7 +195,7 @@ static void put_figure(const struct page *page, FILE *file, const struct kind *k
   plot_figure_open(page, file, kind->id, kind->heading, kind->caption);
   for (size_t start = 0, end; start < count; start = end) {
     const struct attn_problem *first = shape_of(rows[start]);
-    for (end = start + 1; end < count && compare_drawings(first, shape_of(rows[end])) == 0;) ++end;
+    for (end = start + 1; end < count && rows_compare_kinds(first, shape_of(rows[end])) == 0;) ++end;
     const size_t cases = number_cases(rows + start, end - start, place);
     put_drawing(page, file, kind, rows + start, place, end - start, cases);
   }

@@ -1,10 +1,12 @@
 /* Gathers the rows of all sources of a page and answers what its parts ask of them. */
 #include "cli/page/parts.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/base/owned.h"
+#include "cli/base/text.h"
 
 /* ---- what the parts ask ---------------------------------------------------------------------------------------- */
 
@@ -56,6 +58,23 @@ const struct merge_row *rows_find(const struct page *page, size_t source, const 
     if (row->source == source && record_is_cell(row->row->record, key, variant)) return row;
   }
   return NULL;
+}
+
+static int order_of(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
+
+int rows_compare_kinds(const struct attn_problem *a, const struct attn_problem *b) {
+  const int by_d = order_of(a->D, b->D), by_dtype = order_of(a->dtype, b->dtype);
+  const int by_group = order_of(a->Hq / a->Hkv, b->Hq / b->Hkv);
+  if (by_d != 0 || by_dtype != 0) return by_d != 0 ? by_d : by_dtype;
+  return by_group != 0 ? by_group : axes_compare_traits(a, b);
+}
+
+void rows_kind_text(const struct attn_problem *shape, char *out, size_t size) {
+  char traits[AXIS_TRAITS_MAX];
+  axes_traits(shape, traits);
+  snprintf(out, size, "D %" PRIu32 ", %s", shape->D, traits);
+  if (shape->Hq != shape->Hkv)
+    text_append(out, size, ", %" PRIu32 " query heads per KV head", shape->Hq / shape->Hkv);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------------------------ */

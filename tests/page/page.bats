@@ -205,3 +205,31 @@ d["summary"].update(ok=d["summary"]["ok"] - 1, crashed=1, exit_code=4)'
   attn report results/h200/n6.journal results/h200/torch_n6.json
   [ "$(grep -c '^> ' "$OUT")" -eq 7 ] && ! grep -q '^> auto' "$OUT" || fail "not one mark per case, or auto is marked"
 }
+
+@test "the fastest variant beside the reference stands by kind of case and by S, and leads to its row" {
+  must 0 attn report results/h200/decode.journal --html "$TMP/gpu.html" --json "$TMP/gpu.json"
+  page "$TMP/gpu.html"
+  python - "$TMP/gpu.json" "$TMP/gpu.html" <<'CHECK' || fail "a ratio is missing, or leads elsewhere"
+import json, re, sys
+page = open(sys.argv[2]).read()
+best = {}
+for r in json.load(open(sys.argv[1]))["results"]:
+    ratio = ((r.get("speedup_vs") or {}).get("hot") or {}).get("ratio")
+    if r["variant"] != "auto" and ratio and ratio > best.get(r["key"], 0):  # auto ran the same kernels once more
+        best[r["key"]] = ratio
+section = page[page.index('<section id="heat"'):page.index('<section id="rate"')]
+cells = re.findall(r'<a href="#(row-\d+)">([\d.]+)</a>', section)
+assert len(cells) == len(best) > 3, (len(cells), len(best))
+for row, text in cells:
+    tag = re.search(f'<tr id="{row}"[^>]*>', page).group()
+    key = re.search('data-key="([^"]*)"', tag).group(1)
+    assert text == f"{best[key]:.2f}", (key, text, best[key])
+# Cases of one S that differ in B * H have lines of their own.
+lines = re.findall(r'<th scope="row">([^<]*)</th>', section)
+assert len(set(lines)) == len(lines) and sum("B*H" in line for line in lines) > 3, lines
+CHECK
+  # A page of two reports has no such table.
+  must 0 attn report results/h200/decode.journal results/h200/v3.journal --html "$TMP/two.html"
+  page "$TMP/two.html"
+  expect_json "$TMP/facts" "'heat' not in d['ids']"
+}
