@@ -65,7 +65,8 @@ static inline double compare_step_keys(uint32_t cc_major) { return cc_major >= 9
 /* ---- e4m3 ------------------------------------------------------------------------------------------------------ */
 
 /* Weights that are rounded to e4m3 are scaled so that the largest is COMPARE_E4M3_SCALE, which is exact. The others
- * are off by this much of themselves, or by this much of the largest where they are subnormal. */
+ * are off by this much of themselves, or by this much of the largest where they are subnormal. A kernel that scales
+ * them otherwise has to stay within the bound of this scaling. */
 #define COMPARE_E4M3_SCALE    0x1p8
 #define COMPARE_E4M3_ROUNDING 0x1p-4
 #define COMPARE_E4M3_FLUSH    (0x1p-10 / COMPARE_E4M3_SCALE)

@@ -6,24 +6,25 @@
  * That leaves keys in another order than they had: of 16 keys, thread i of a quad holds 2 i, 2 i + 1, 8 + 2 i and 9 +
  * 2 i side by side. It is the order in which the accumulators of S have them, so P is packed without a shuffle.
  *
- * A weight is 2^(exponent - reference). A row's reference is such that its largest weight was 2^8 when the reference
- * was set: that weight is exact, and few of the others are subnormal. In its first tiles, and in masked ones, the
- * maximum of the scores is looked for, and the reference is raised where a weight would exceed the largest number of
- * e4m3, 448 = 2^8.8. All other tiles take the reference as it is. Only where a weight of the warp is packed as 448 or
- * NaN, the reference is raised and the weights are scaled (`raise_again`), or made again from scores that are
- * multiplied once more, where one of them was infinite. So that this is rare, rows whose weights add up to several
- * times the largest one get a reference that is higher by 2: what they lose by subnormal weights is small beside what
- * they lose by the rounding of the others.
+ * A weight is 2^(exponent - reference), where the exponent is the score times the softmax scale times log2(e). When a
+ * row's reference is set, its largest weight becomes 2^8, which is exact, and few of the others are subnormal. The
+ * maxima are looked for in the first tiles that a row visits, in masked tiles, and in every tile where there is a
+ * soft cap, a sink or a scale for each block of keys. There the reference is raised where a weight would not fit
+ * e4m3, which rounds what is 432 = 2^8.75 or more to its largest number, 448. All other tiles keep the reference. If
+ * a weight of the warp is packed as 448 or NaN, the reference is raised and the weights are scaled (`raise_again`).
+ * If one of them is infinite, the scores are multiplied once more. So that this is rare, rows whose weights add up to
+ * several times the largest one get a reference that is higher by 2. What they lose by subnormal weights is small
+ * beside what they lose by the rounding of the others.
  *
- * The largest weight need not be exact then. O is divided by the sum of the rounded weights, so that most of the
- * error cancels, and all of it where one key has all the weight. The tensor cores make this sum: one more product,
- * with a block of ones, which sums 16 keys of a tile at a time, since a sum of more in 14 bits would lose some of it.
- * The log-sum-exp is of the weights before they are rounded. With a sink less cancels. Then every tile is looked
- * through, the largest weight stays exact, and O is divided by the sum of the unrounded weights.
+ * So the largest weight may be rounded as well. O is divided by the sum of the rounded weights, from which most of
+ * that error cancels, and all of it where one key has all the weight. The tensor cores make this sum: one more
+ * product, with a block of ones, which sums 16 keys of a tile at a time. A sum of more keys would lose more by its 14
+ * bits. The log-sum-exp is of the weights before they are rounded. With a sink less cancels. Then every tile is
+ * looked through, the largest weight stays exact, and O is divided by the sum of the unrounded weights.
  *
  * The tensor cores' sums of e4m3 have 14 bits. `part` holds P V of at most 512 keys, which is then added to the fp32
- * sums in `o`. Where `part` is too large for the registers beside `o`, it has a part of the columns, of one tile, and
- * P V is made in as many products, one after the other. */
+ * sums in `o`. Where registers do not hold all columns beside `o`, `part` holds a chunk of the columns of one tile,
+ * and P V takes one product for each chunk. */
 #ifndef ATTNBENCH_KERNELS_WGMMA_FP8_TILE_CUH
 #define ATTNBENCH_KERNELS_WGMMA_FP8_TILE_CUH
 
@@ -275,24 +276,28 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
   using Base::a, Base::at, Base::group, Base::softmax, Base::s, Base::o;
   using Base::acquire, Base::release, Base::release_q, Base::acquire_q, Base::begin_turn, Base::end_turn;
   using Base::acquire_last, Base::drop, Base::drop_before_first, Base::forward, Base::has_next, Base::work_info;
-  using Base::first_tile, Base::last_tile, Base::plain_begin, Base::plain_end, Base::masked_end, Base::unseen_end;
-  /* What happens to the scores of a tile: all that may be asked for; a look at the maxima; weights at once. */
+  using Base::first_tile, Base::last_tile, Base::masked_end, Base::unseen_end;
+  /* What is done to the scores of a tile. MASKED: masks, caps and scales of blocks, then as SEEN. SEEN: the maxima
+   * are looked for. UNSEEN: they are not. */
   enum Kind { MASKED, SEEN, UNSEEN };
   static constexpr float kTopBits = 8.0f;   /* the largest weight of a reference that was just set is 2^8 */
-  static constexpr float kRoomBits = 0.8f;  /* a weight that is larger by this still fits */
+  static constexpr float kRoomBits = 0.75f; /* a larger one by less than this is not packed as 448 */
   static constexpr uint32_t kSeenTiles = 3; /* maxima grow fastest in the first tiles of a row */
-  /* Rows whose weights add up to more than this times the largest one get more room, by a factor of their weights. */
+  /* A row whose weights sum to more than kDiffuse times the largest one gets a reference that is higher by
+   * kMoreRoomBits; its weights are multiplied by kMoreRoom. */
   static constexpr float kDiffuse = 4.0f, kMoreRoomBits = 2.0f, kMoreRoom = 0x1p-2f;
 
   float part[C::kChunk / 2]; /* as o, of a chunk of columns: P V of the tiles that were not yet added to o */
   float part_total[4]; /* of a tile, for each row i in 2 i and 2 i + 1: sums of the weights as they are rounded */
-  float total[2];      /* the same of the tiles before it; the thread's part */
+  float total[2];      /* for each row, the thread's part: the sum of part_total over the tiles before */
   uint32_t w[C::kKeys / 8]; /* weights, the A operand */
-  /* For each row: what part, and P V under way, are to be multiplied by to be relative to the reference as it is. */
+  /* For each row: what part, part_total, and P V under way are to be multiplied by to be relative to the reference as
+   * it is. */
   float shrink[2];
   uint32_t summed; /* tiles in part */
-  bool grew;       /* shrink is not 1 in some row of the warp */
-  /* Of this round: its first tile, and what a score is multiplied by to be an exponent of 2. */
+  bool grew;       /* shrink may differ from 1 in some row of the warp */
+  /* Of this round: the tile of its lowest keys, which is visited last, and what a score is multiplied by to be an
+   * exponent of 2. */
   uint32_t first;
   float exponent_scale;
 
@@ -380,8 +385,8 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
     for (uint32_t j = 0; j < C::kKeys / 2; ++j) s[j] *= factor[j / 2 % 2];
   }
 
-  /* Scores to weights, on references that fit them. MASKED: scores are masked and capped, and blocks of keys may have
-   * scales of their own. */
+  /* Scores to weights. MASKED and SEEN raise the references first, UNSEEN takes them as they are. at_chunk(n) is
+   * called where chunk n of P V may be started. */
   template <Kind K, typename At>
   __device__ __forceinline__ void weigh(uint32_t round, uint32_t tile, const At &at_chunk) {
     float scale = exponent_scale;
@@ -403,7 +408,8 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
       at_chunk(2 + i);
     }
   }
-  /* Raises the references of rows whose largest weight would not fit, of scores. */
+  /* s holds scores. If a weight of any row of the warp would not fit, each row whose largest weight exceeds 2^8 gets
+   * the reference with which it is 2^8. */
   __device__ __forceinline__ void raise(float scale) {
     float largest[2];
     largest_of_rows(largest);
@@ -439,7 +445,8 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
     rescale(factor);
   }
 
-  /* The weights in s do not fit e4m3: raises the references of those rows. Infinite weights are made once more. */
+  /* The weights in s do not fit e4m3: raises the references of those rows. If one of them is not below 2^120, all of
+   * the warp are made once more. */
   __device__ __forceinline__ void raise_again(uint32_t slot, uint32_t round) {
     float largest[2], sum[2], factor[2];
     largest_of_rows(largest);
@@ -472,7 +479,7 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
   /* Packs the weights of UNSEEN scores, on higher references where they do not fit. K is still in its slot. */
   __device__ __forceinline__ void pack_unseen(uint32_t slot, uint32_t round) {
     pack();
-    uint32_t sign = 0; /* of a byte: it is 0x7e or 0x7f, which are 448 and NaN */
+    uint32_t sign = 0; /* of a byte: set where a byte of w is 0x7e or 0x7f, which are 448 and NaN */
 #pragma unroll
     for (uint32_t i = 0; i < C::kKeys / 8; ++i) sign |= w[i] + 0x02020202;
     if (!__any_sync(kFullWarp, (sign & 0x80808080) != 0)) return;
@@ -573,7 +580,7 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
     while (tile > end) --tile, step<K>(round, tile, tile == end);
   }
 
-  /* The first tile of a round, whose product has been waited for, and the turns to pass on. */
+  /* The tile that a round visits first, whose product has been waited for, and the turns to pass on. */
   __device__ __forceinline__ void begin_round(uint32_t round, uint32_t k) {
     const uint32_t tile = last_tile(round);
     const uint4 info = scales(round);
@@ -595,7 +602,8 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
 #pragma unroll 1
     for (uint32_t turns = work_info(round).w >> 16; turns > 0; --turns) begin_turn(), end_turn();
   }
-  /* The first chunk of P V of the round's first tile has been waited for: the others, and the round's output. */
+  /* The first chunk of P V of the tile that is visited last has been waited for: the others, and the round's output.
+   */
   __device__ __forceinline__ void end_round(uint32_t slot, uint32_t round, uint32_t tile) {
     const float scale = value_scale(round, tile);
 #pragma unroll

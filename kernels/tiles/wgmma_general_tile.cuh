@@ -768,7 +768,7 @@ struct GeneralMultiplier : Multiplier<C> {
     const float sum[2] = {quad_sum(softmax.sum[0]), quad_sum(softmax.sum[1])};
     store(round, sum, sum, 1.0f);
   }
-  /* `divisor`: the sums of weights that O is divided by, after it was multiplied by `scale`; `sum`: those of LSE. */
+  /* The output is O * scale / divisor; `sum` is what the LSE is made of. */
   __device__ __forceinline__ void store(uint32_t round, const float (&divisor)[2], const float (&sum)[2],
                                         float scale) {
     const uint4 what = ptx::load_shared(more_info(round));

@@ -584,13 +584,13 @@ struct Multiplier {
     }
   }
 
-  /* The warp's scores once more, by mma.sync, whose accumulator has the same layout. mma(c, a, b0, b1) adds the
-   * products of 32 bytes of rows of Q and K. */
+  /* The warp's scores once more, by mma.sync, whose accumulator has the same layout. */
   __device__ __forceinline__ void multiply_again(uint32_t slot, uint32_t round) {
     multiply_again(slot, round, [](float(&c)[4], const uint32_t(&left)[4], uint32_t b0, uint32_t b1) {
       ptx::mma_16x8x16<T>(c, left, b0, b1);
     });
   }
+  /* mma(c, a, b0, b1): adds the products of 32 bytes of the rows of Q and of K to c. */
   template <typename Mma>
   __device__ __forceinline__ void multiply_again(uint32_t slot, uint32_t round, Mma mma) {
     const uint32_t thread = ptx::opaque(threadIdx.x % 128); /* nothing of this is computed ahead */

@@ -1,12 +1,13 @@
 /* wgmma_fp8: attention of e4m3 tensors with fp32 scales on Hopper's tensor cores, with all features that
  * wgmma_general takes but lists of blocks (kernels/tiles/wgmma_fp8_tile.cuh).
  *
- * Idea: as wgmma_general, at twice its rate of products and half of its bytes. V is transposed on chip, by two warps
- *   that have nothing else to do; weights are packed from accumulators to an operand in registers. Accumulators of
- *   e4m3 products keep about 14 bits, so P V of 512 keys is added to an fp32 accumulator (promotion).
- *   What bounds the kernel is what lies between the products, so that is kept short. Most tiles are weighed without a
- *   look at their maxima: weights that do not fit e4m3 show in the packed bytes, and are few. The sum of weights is a
- *   product with a block of ones.
+ * Idea: as wgmma_general, at twice its rate of products and half of its bytes. V is transposed on chip, by two
+ *   warps that have nothing else to do. Weights are packed from accumulators to an operand in registers.
+ *   Accumulators of e4m3 products keep about 14 bits, so P V of at most 512 keys is added to an fp32
+ *   accumulator (promotion).
+ *   The work between two products bounds the time, so it is kept short. Most tiles are weighed without a look
+ *   at their maxima: weights that do not fit e4m3 are seen in the packed bytes, and are few. The sum of weights
+ *   is a product with a block of ones.
  *
  * Source: FlashAttention-3 for the transposing of V beside the products; DeepSeek-V3's report for adding the sums of
  *   tensor cores to fp32 ones; the rest is written from the PTX manual.
@@ -14,20 +15,21 @@
  * Can win: where products bound the time. Clocks of an SM for one query against one key, by what bounds them:
  *
  *        D   tensor cores   exponentials   issued instructions   shared memory (K, Q, transposed V twice)
- *        64  1/32           1/16           5 / 128               1/64
+ *        64  1/32           1/16           6 / 128               1/64
  *       128  1/16           1/16           5 / 128               3/64
- *       256  1/8            1/16           9 / 128               6/64
+ *       256  1/8            1/16           12 / 128              6/64
  *
  *   So at D = 64 it cannot be faster than half of the tensor cores' peak.
- *   The kernel stays away from these bounds. A tile of 128 x 128 at D = 128 takes 2000 clocks of an H200, of which
- *   tensor cores and exponentials are busy for 1024 each. Measured alone, with two warpgroups: products 1025 clocks,
- *   exponentials 1025, exponentials with their scaling and packing 1230. Accumulators go through the register file
- *   in each step of a product, so while tensor cores are busy an exponential takes 10.4 clocks of a scheduler instead
- *   of 8, and other instructions up to 1.5 times as long. A look at the maxima costs 550 clocks a tile, with the
- * waits that its branch makes; fp32 sums of the weights 120 to 380; adding P V to fp32 sums after each tile 100. None
- * of these gained: to start the products of one half of the keys while the other half's weights are made; to let one
- * warpgroup at a time make exponentials; no turns; two warpgroups of 128 keys instead of three of 96 at D = 64; a
- * part of the exponentials as polynomials.
+ *   The kernel does not reach these bounds. A tile of 128 x 128 at D = 128 takes 2000 clocks of an H200, of
+ *   which tensor cores and exponentials are busy for 1024 each. Measured alone, with two warpgroups, products
+ *   take 1025 clocks, exponentials 1025, and exponentials with their scaling and packing 1230. Accumulators go
+ *   through the register file in each step of a product. So while tensor cores are busy, an exponential takes
+ *   10.4 clocks of a scheduler instead of 8, and other instructions take up to 1.5 times as long. A look at the
+ *   maxima costs 550 clocks a tile, with the waits that its branch makes. fp32 sums of the weights cost 120 to
+ *   380 clocks. Adding P V to fp32 sums after each tile costs 100.
+ *   None of these gained: to start the products of one half of the keys while the other half's weights are
+ *   made; to let one warpgroup at a time make exponentials; warpgroups that start products without taking
+ *   turns; two warpgroups of 128 keys instead of three of 96 at D = 64.
  *
  * Cannot: run on another compute capability than 9.0; write O in fp32; take K and V of another type than Q; read
  *   pages or lists of blocks.
