@@ -143,9 +143,9 @@ static void charge(struct worker *worker, struct record *record, const char *who
   copy_end();
   if (!worker->is_watched) return;
   worker->is_watched = false;
-  /* Libraries of Python handle SIGINT and SIGTERM. To charge that would cost each of its cells a process, which takes
-   * seconds to import PyTorch. Restored, the handlers reach no other cell. */
-  if (worker->is_python) leftovers_restore_handlers(&worker->before);
+  /* Libraries that a Python function imports, such as PyTorch's, set handlers of SIGINT and SIGTERM. If those counted
+   * as left, each cell would need a new process, and importing PyTorch takes seconds. */
+  if (worker->is_python) leftovers_restore_interrupts(&worker->before);
   leftovers_tell(&worker->before, found, sizeof found);
   note_left(record, who, found);
 }

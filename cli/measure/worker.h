@@ -70,7 +70,7 @@ struct status worker_selftest(const char *device_spec);
  * ATTN_PYTHON, else python3; device_spec is as for device_open, NULL in a process that only describes. */
 struct status callable_add(const char *text, const char *device_spec);
 
-/* Is the variant one of these? */
+/* Whether callable_add made this variant. */
 bool callable_is(const struct attn_variant *);
 
 /* Variants from shared objects (--load) in the parent process. The parent never opens an object. A child process
@@ -115,5 +115,6 @@ void leftovers_read(struct leftovers_state *out);
  * Reaps children that have ended, which count as left. */
 void leftovers_tell(const struct leftovers_state *before, char *out, size_t size);
 
-/* Gives every signal the handler that it had. */
-void leftovers_restore_handlers(const struct leftovers_state *before);
+/* Sets the handlers of SIGINT and SIGTERM as they were in `before`; leftovers_tell, if called later, does not report
+ * them. */
+void leftovers_restore_interrupts(const struct leftovers_state *before);

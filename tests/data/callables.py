@@ -163,6 +163,6 @@ def handles(q, k, v, **options):
     """Right, and changes what happens to two signals, as libraries do. Tells its process."""
     with open(os.environ["HANDLES_FILE"], "a") as file:
         print(os.getpid(), file=file)
-    for number in (signal.SIGTERM, signal.SIGUSR2):
+    for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)
     return right(q, k, v, **options)

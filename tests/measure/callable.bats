@@ -183,7 +183,7 @@ measure() {
   fail "still running: $left"
 }
 
-@test "handlers of signals that a Python function sets are restored, and cost no process" {
+@test "handlers of SIGINT and SIGTERM that a Python function sets are restored, and cost no process" {
   export HANDLES_FILE=$TMP/processes
   must 0 measure handles --shape B=1,H=2,S=16,D=8 --shape B=1,H=2,S=24,D=8 --shape B=1,H=2,S=32,D=8 --check-only
   expect_json "$TMP/r.json" 'all(r["status"] == "ok" and "left" not in r for r in d["results"])'
