@@ -45,7 +45,7 @@ static void put_contents(const struct page *page, FILE *file) {
     bool is_there;
   } parts[] = {
       {"verdict", "Verdict", page->compare != NULL},
-      {"heat", "Beside the reference", heat_part_any(page)},
+      {"heat", "Against the reference", heat_part_any(page)},
       {"rate", "Rate", rate_figures_any(page)},
       {"latency", "Latency", rate_figures_any(page)},
       {"roofline", "Roofline", roofline_figure_any(page)},

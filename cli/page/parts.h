@@ -58,8 +58,8 @@ bool rows_any(const struct page *, bool (*is)(const struct merge_row *));
 /* The row of this cell as that source has it; NULL when there is none. */
 const struct merge_row *rows_find(const struct page *, size_t source, const char *key, const char *variant);
 
-/* Cases of one kind differ in B, H and S alone: they have D, the dtype, query heads per KV head and all other axes in
- * common. Orders cases by kind, 0: they are of one. The text is "D 64, f16 causal". */
+/* Cases of one kind have the same D, dtype, query heads per KV head and traits (axes_compare_traits). Only B, H and S
+ * differ. rows_compare_kinds orders as for qsort; 0: one kind. rows_kind_text writes "D 64, f16, causal mask". */
 int rows_compare_kinds(const struct attn_problem *, const struct attn_problem *);
 void rows_kind_text(const struct attn_problem *, char *out, size_t size);
 
@@ -71,11 +71,11 @@ void page_close(FILE *);
 void head_write(const struct page *, FILE *);
 void verdict_part_write(const struct page *, FILE *);
 struct status heat_part_write(const struct page *, FILE *);
-void table_part_write(const struct page *, FILE *);
 struct status rate_figures_write(const struct page *, FILE *);
 void roofline_figure_write(const struct page *, FILE *);
 struct status scaling_figure_write(const struct page *, FILE *);
 void cold_figure_write(const struct page *, FILE *);
+void table_part_write(const struct page *, FILE *);
 struct status findings_part_write(const struct page *, FILE *);
 
 /* Whether each of these parts has anything to show. */

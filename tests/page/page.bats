@@ -192,6 +192,8 @@ d["summary"].update(ok=d["summary"]["ok"] - 1, crashed=1, exit_code=4)'
     browser=$(command -v "$name") && break
   done
   [ -n "$browser" ] || skip "no chromium or google-chrome is installed (ATTN_BROWSER names another)"
+  [ "$(ulimit -n)" -ge 256 ] || skip "a browser needs more than $(ulimit -n) open files"
+  export HOME=$TMP
   attn report "$GPU" --html "$TMP/gpu.html"
   attn report "$BASE" "$BASE" --html "$TMP/both.html"
   attn report results/h200/decode.journal --html "$TMP/many.html" # more cases in a drawing than labels side by side
@@ -206,28 +208,40 @@ d["summary"].update(ok=d["summary"]["ok"] - 1, crashed=1, exit_code=4)'
   [ "$(grep -c '^> ' "$OUT")" -eq 7 ] && ! grep -q '^> auto' "$OUT" || fail "not one mark per case, or auto is marked"
 }
 
-@test "the fastest variant beside the reference stands by kind of case and by S, and leads to its row" {
-  must 0 attn report results/h200/decode.journal --html "$TMP/gpu.html" --json "$TMP/gpu.json"
-  page "$TMP/gpu.html"
-  python - "$TMP/gpu.json" "$TMP/gpu.html" <<'CHECK' || fail "a ratio is missing, or leads elsewhere"
+# check_ratios JOURNAL: the numbers of the page against those of the report.
+check_ratios() {
+  python - "$TMP/gpu.json" "$TMP/gpu.html" "$1" <<'CHECK' || fail "$1: a ratio is missing, or leads elsewhere"
 import json, re, sys
 page = open(sys.argv[2]).read()
 best = {}
 for r in json.load(open(sys.argv[1]))["results"]:
     ratio = ((r.get("speedup_vs") or {}).get("hot") or {}).get("ratio")
-    if r["variant"] != "auto" and ratio and ratio > best.get(r["key"], 0):  # auto ran the same kernels once more
-        best[r["key"]] = ratio
+    if r["variant"] == "auto" or not ratio:  # auto ran the same kernels once more
+        continue
+    us = r["time"]["hot"]["median_us"]
+    if r["key"] not in best or us < best[r["key"]][0]:
+        best[r["key"]] = (us, ratio)
 section = page[page.index('<section id="heat"'):page.index('<section id="rate"')]
-cells = re.findall(r'<a href="#(row-\d+)">([\d.]+)</a>', section)
-assert len(cells) == len(best) > 3, (len(cells), len(best))
+cells = re.findall(r'<a href="#(row-\d+)">~?([\d.]+)</a>', section)
+assert len(cells) == len(best) > 0, (len(cells), len(best))
 for row, text in cells:
     tag = re.search(f'<tr id="{row}"[^>]*>', page).group()
     key = re.search('data-key="([^"]*)"', tag).group(1)
-    assert text == f"{best[key]:.2f}", (key, text, best[key])
-# Cases of one S that differ in B * H have lines of their own.
+    assert abs(float(text) - best[key][1]) <= 0.006 * max(1, best[key][1]), (key, text, best[key])
+# Cases of one S that differ in B or H have lines of their own.
 lines = re.findall(r'<th scope="row">([^<]*)</th>', section)
-assert len(set(lines)) == len(lines) and sum("B*H" in line for line in lines) > 3, lines
+assert len(set(lines)) == len(lines), lines
+assert sys.argv[3] != "decode" or sum(", B " in line for line in lines) > 3, lines
 CHECK
+}
+
+@test "the fastest variant beside the reference stands by kind of case and by S, and leads to its row" {
+  local journal
+  for journal in decode batch wgmma_ladder; do
+    attn report "results/h200/$journal.journal" --html "$TMP/gpu.html" --json "$TMP/gpu.json"
+    page "$TMP/gpu.html"
+    check_ratios "$journal"
+  done
   # A page of two reports has no such table.
   must 0 attn report results/h200/decode.journal results/h200/v3.journal --html "$TMP/two.html"
   page "$TMP/two.html"
