@@ -246,14 +246,12 @@ static size_t count_unlike(const struct leftovers_list *these, const struct left
   return count;
 }
 
-/* The file that the handler of a signal lies in, without its folder; NULL: there is none, or it is unknown. */
-static const char *object_of_handler(int number) {
-  struct sigaction action;
+/* The file that a handler lies in, without its folder; NULL: there is none, or it is unknown. */
+static const char *object_of_handler(const struct sigaction *action) {
   void *address = NULL;
   Dl_info info;
-  if (sigaction(number, NULL, &action) != 0 || action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN)
-    return NULL;
-  memcpy(&address, &action.sa_handler, sizeof address);
+  if (action->sa_handler == SIG_DFL || action->sa_handler == SIG_IGN) return NULL;
+  memcpy(&address, &action->sa_handler, sizeof address);
   if (dladdr(address, &info) == 0 || info.dli_fname == NULL) return NULL;
   return output_name_in(info.dli_fname);
 }
@@ -267,7 +265,7 @@ static void add_handlers(char *out, size_t size, const struct sigaction before[N
   for (int number = 1; number < NSIG; ++number) {
     if (is_same_handler(&now[number], &before[number])) continue;
     text_append(numbers, sizeof numbers, "%s%d", count++ > 0 ? ", " : "", number);
-    if (object == NULL) object = object_of_handler(number);
+    if (object == NULL) object = object_of_handler(&now[number]);
   }
   snprintf(text, sizeof text, "changed the %s %s%s%.80s%s", count == 1 ? "handler of signal" : "handlers of signals",
            numbers, object != NULL ? " (" : "", object != NULL ? object : "", object != NULL ? ")" : "");

@@ -16,7 +16,6 @@ struct heat {
   uint32_t B, Hq; /* where cases of one kind share an S, so that they have lines of their own; else 0 */
 };
 
-static const struct attn_problem *shape_of(const struct merge_row *row) { return &row->row->record->attn_case.shape; }
 static const struct ratio_record *ratio_of(const struct merge_row *row) {
   return &row->row->record->speedup.mode[TIME_HOT];
 }
@@ -25,25 +24,24 @@ static bool has_reference(const struct merge_row *row, const char *reference) {
   return strcmp(row->row->record->speedup.reference, reference) == 0;
 }
 
-static int order_of(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
 static int compare_lengths(const struct attn_problem *a, const struct attn_problem *b) {
-  const int by_queries = order_of(a->Sq, b->Sq);
-  return by_queries != 0 ? by_queries : order_of(a->Skv, b->Skv);
+  const int by_queries = rows_order(a->Sq, b->Sq);
+  return by_queries != 0 ? by_queries : rows_order(a->Skv, b->Skv);
 }
 static int by_length(const void *left, const void *right) {
   const struct merge_row *a = *(const struct merge_row *const *)left, *b = *(const struct merge_row *const *)right;
-  return compare_lengths(shape_of(a), shape_of(b));
+  return compare_lengths(rows_shape(a), rows_shape(b));
 }
 /* By line, then by column, the fastest first. */
 static int by_place(const void *left, const void *right) {
   const struct heat *a = left, *b = right;
   const double x = a->row->best_ratio, y = b->row->best_ratio;
-  const int orders[] = {rows_compare_kinds(shape_of(a->row), shape_of(b->row)),
-                        order_of(a->B, b->B),
-                        order_of(a->Hq, b->Hq),
-                        order_of(a->column, b->column),
+  const int orders[] = {rows_compare_kinds(rows_shape(a->row), rows_shape(b->row)),
+                        rows_order(a->B, b->B),
+                        rows_order(a->Hq, b->Hq),
+                        rows_order(a->column, b->column),
                         (x > y) - (x < y),
-                        order_of(a->row->number, b->row->number)};
+                        rows_order(a->row->number, b->row->number)};
   for (size_t i = 0; i < sizeof orders / sizeof *orders; ++i) {
     if (orders[i] != 0) return orders[i];
   }
@@ -51,7 +49,7 @@ static int by_place(const void *left, const void *right) {
 }
 
 static bool is_one_line(const struct heat *a, const struct heat *b) {
-  return rows_compare_kinds(shape_of(a->row), shape_of(b->row)) == 0 && a->B == b->B && a->Hq == b->Hq;
+  return rows_compare_kinds(rows_shape(a->row), rows_shape(b->row)) == 0 && a->B == b->B && a->Hq == b->Hq;
 }
 
 static bool is_one_batch(const struct attn_problem *a, const struct attn_problem *b) {
@@ -64,9 +62,9 @@ static void split_lines(struct heat *cells, size_t count) {
     bool is_split = false;
     for (end = start; end < count && is_one_line(&cells[start], &cells[end]); ++end)
       is_split = is_split || (end > start && cells[end].column == cells[end - 1].column &&
-                              !is_one_batch(shape_of(cells[end].row), shape_of(cells[end - 1].row)));
+                              !is_one_batch(rows_shape(cells[end].row), rows_shape(cells[end - 1].row)));
     for (size_t i = start; is_split && i < end; ++i)
-      cells[i].B = shape_of(cells[i].row)->B, cells[i].Hq = shape_of(cells[i].row)->Hq;
+      cells[i].B = rows_shape(cells[i].row)->B, cells[i].Hq = rows_shape(cells[i].row)->Hq;
   }
   qsort(cells, count, sizeof *cells, by_place);
 }
@@ -77,8 +75,8 @@ static size_t number_columns(const struct merge_row *const *rows, size_t count, 
                              char heading[COLUMNS_MAX][HEADING_MAX]) {
   size_t columns = 0;
   for (size_t i = 0; i < count; ++i) {
-    const struct attn_problem *shape = shape_of(rows[i]);
-    if (i == 0 || compare_lengths(shape_of(rows[i - 1]), shape) != 0) {
+    const struct attn_problem *shape = rows_shape(rows[i]);
+    if (i == 0 || compare_lengths(rows_shape(rows[i - 1]), shape) != 0) {
       if (columns == COLUMNS_MAX) return COLUMNS_MAX + 1;
       snprintf(heading[columns], HEADING_MAX, "S%" PRIu32, shape->Sq);
       if (shape->Skv != shape->Sq) text_append(heading[columns], HEADING_MAX, "x%" PRIu32, shape->Skv);
@@ -108,7 +106,7 @@ static void put_cell(const struct page *page, FILE *file, const struct heat *cel
 static void put_line(const struct page *page, FILE *file, const struct heat *cells, size_t count, size_t columns,
                      bool has_several) {
   char label[LABEL_MAX];
-  rows_kind_text(shape_of(cells[0].row), label, sizeof label);
+  rows_kind_text(rows_shape(cells[0].row), label, sizeof label);
   if (cells[0].B != 0) text_append(label, sizeof label, ", B %" PRIu32 ", H %" PRIu32, cells[0].B, cells[0].Hq);
   html_put(file, "<tr><th scope=\"row\">%s</th>", label);
   size_t at = 0;

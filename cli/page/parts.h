@@ -58,6 +58,10 @@ bool rows_any(const struct page *, bool (*is)(const struct merge_row *));
 /* The row of this cell as that source has it; NULL when there is none. */
 const struct merge_row *rows_find(const struct page *, size_t source, const char *key, const char *variant);
 
+/* The problem of a row's case. */
+const struct attn_problem *rows_shape(const struct merge_row *);
+/* Orders two numbers, as for qsort. */
+int rows_order(uint64_t a, uint64_t b);
 /* Cases of one kind have the same D, dtype, query heads per KV head and traits (axes_compare_traits). Only B, H and S
  * differ. rows_compare_kinds orders as for qsort; 0: one kind. rows_kind_text writes "D 64, f16, causal mask". */
 int rows_compare_kinds(const struct attn_problem *, const struct attn_problem *);

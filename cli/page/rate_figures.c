@@ -45,14 +45,10 @@ static const struct kind {
      "us, logarithmic", "variant,key,hot_us,ci95_low,ci95_high", true, latency_of},
 };
 
-static const struct attn_problem *shape_of(const struct merge_row *row) { return &row->row->record->attn_case.shape; }
-
-static int order_of(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
-
 static int compare_cases(const struct attn_problem *a, const struct attn_problem *b) {
-  const int orders[] = {rows_compare_kinds(a, b), order_of(a->Sq, b->Sq),
-                        order_of(a->Skv, b->Skv), order_of((uint64_t)a->B * a->Hq, (uint64_t)b->B * b->Hq),
-                        order_of(a->B, b->B),     order_of(a->Hkv, b->Hkv)};
+  const int orders[] = {rows_compare_kinds(a, b),   rows_order(a->Sq, b->Sq),
+                        rows_order(a->Skv, b->Skv), rows_order((uint64_t)a->B * a->Hq, (uint64_t)b->B * b->Hq),
+                        rows_order(a->B, b->B),     rows_order(a->Hkv, b->Hkv)};
   for (size_t i = 0; i < sizeof orders / sizeof *orders; ++i) {
     if (orders[i] != 0) return orders[i];
   }
@@ -61,10 +57,10 @@ static int compare_cases(const struct attn_problem *a, const struct attn_problem
 
 static int compare_rows(const void *left, const void *right) {
   const struct merge_row *a = *(const struct merge_row *const *)left, *b = *(const struct merge_row *const *)right;
-  const int by_case = compare_cases(shape_of(a), shape_of(b));
-  return by_case != 0                          ? by_case
-         : order_of(a->series, b->series) != 0 ? order_of(a->series, b->series)
-                                               : order_of(a->number, b->number);
+  const int by_case = compare_cases(rows_shape(a), rows_shape(b));
+  return by_case != 0                            ? by_case
+         : rows_order(a->series, b->series) != 0 ? rows_order(a->series, b->series)
+                                                 : rows_order(a->number, b->number);
 }
 
 /* ---- one drawing ----------------------------------------------------------------------------------------------- */
@@ -103,7 +99,7 @@ static void put_case_label(const struct plot *plot, double x, const struct attn_
 static bool are_labels_turned(const struct merge_row *const *rows, size_t count, size_t cases) {
   size_t longest = 0;
   for (size_t i = 0; i < count; ++i) {
-    const struct case_label label = label_of(shape_of(rows[i]));
+    const struct case_label label = label_of(rows_shape(rows[i]));
     longest = strlen(label.first) > longest ? strlen(label.first) : longest;
     longest = strlen(label.second) > longest ? strlen(label.second) : longest;
   }
@@ -120,7 +116,7 @@ static void put_point(const struct plot *plot, const struct kind *kind, const st
 static size_t number_cases(const struct merge_row *const *rows, size_t count, double *place) {
   size_t cases = 0;
   for (size_t i = 0; i < count; ++i) {
-    if (i > 0 && compare_cases(shape_of(rows[i - 1]), shape_of(rows[i])) != 0) ++cases;
+    if (i > 0 && compare_cases(rows_shape(rows[i - 1]), rows_shape(rows[i])) != 0) ++cases;
     place[i] = (double)cases;
   }
   return cases + 1;
@@ -139,7 +135,7 @@ static void put_series(const struct plot *plot, const struct kind *kind, const s
     if (rows[i]->series != series) continue;
     if (!any) plot_series_open(plot, series);
     any = true;
-    if (before < count && joins(shape_of(rows[before]), shape_of(rows[i])))
+    if (before < count && joins(rows_shape(rows[before]), rows_shape(rows[i])))
       plot_line(plot, "line", place_of(plot->page, rows[before], place[before]), kind->of(rows[before]).value,
                 place_of(plot->page, rows[i], place[i]), kind->of(rows[i]).value);
     before = i;
@@ -163,13 +159,13 @@ static void put_drawing(const struct page *page, FILE *file, const struct kind *
   plot.y = kind->is_log ? axis_log(range.least, range.most, PLOT_BOTTOM, PLOT_TOP)
                         : axis_linear(range.most, PLOT_BOTTOM, PLOT_TOP);
   const bool turned = are_labels_turned(rows, count, cases);
-  rows_kind_text(shape_of(rows[0]), title, sizeof title);
+  rows_kind_text(rows_shape(rows[0]), title, sizeof title);
   plot_open_sized(&plot, PLOT_WIDTH, turned ? PLOT_TURNED_HEIGHT : PLOT_HEIGHT, title, kind->heading);
   plot_y_ticks(&plot, kind->unit);
   const size_t stride = (cases + LABELS_SHOWN_MAX - 1) / LABELS_SHOWN_MAX;
   for (size_t i = 0; i < count; ++i) {
     const bool is_first = i == 0 || place[i] > place[i - 1];
-    if (is_first && (size_t)place[i] % stride == 0) put_case_label(&plot, place[i], shape_of(rows[i]), turned);
+    if (is_first && (size_t)place[i] % stride == 0) put_case_label(&plot, place[i], rows_shape(rows[i]), turned);
   }
   for (size_t s = 0; s < page->series_count; ++s) put_series(&plot, kind, rows, place, count, s);
   plot_close(&plot);
@@ -194,8 +190,8 @@ static void put_figure(const struct page *page, FILE *file, const struct kind *k
                        const struct merge_row *const *rows, size_t count, double *place) {
   plot_figure_open(page, file, kind->id, kind->heading, kind->caption);
   for (size_t start = 0, end; start < count; start = end) {
-    const struct attn_problem *first = shape_of(rows[start]);
-    for (end = start + 1; end < count && rows_compare_kinds(first, shape_of(rows[end])) == 0;) ++end;
+    const struct attn_problem *first = rows_shape(rows[start]);
+    for (end = start + 1; end < count && rows_compare_kinds(first, rows_shape(rows[end])) == 0;) ++end;
     const size_t cases = number_cases(rows + start, end - start, place);
     put_drawing(page, file, kind, rows + start, place, end - start, cases);
   }

@@ -60,11 +60,13 @@ const struct merge_row *rows_find(const struct page *page, size_t source, const 
   return NULL;
 }
 
-static int order_of(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
+const struct attn_problem *rows_shape(const struct merge_row *row) { return &row->row->record->attn_case.shape; }
+
+int rows_order(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
 
 int rows_compare_kinds(const struct attn_problem *a, const struct attn_problem *b) {
-  const int by_d = order_of(a->D, b->D), by_dtype = order_of(a->dtype, b->dtype);
-  const int by_group = order_of(a->Hq / a->Hkv, b->Hq / b->Hkv);
+  const int by_d = rows_order(a->D, b->D), by_dtype = rows_order(a->dtype, b->dtype);
+  const int by_group = rows_order(a->Hq / a->Hkv, b->Hq / b->Hkv);
   if (by_d != 0 || by_dtype != 0) return by_d != 0 ? by_d : by_dtype;
   return by_group != 0 ? by_group : axes_compare_traits(a, b);
 }
