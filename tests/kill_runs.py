@@ -105,8 +105,15 @@ def expect_nothing_left():
     fail(f"processes outlive their run: {left}")
 
 
-def expect_files(allowed):
+def expect_files(allowed, replacing):
+    """REPLACING: the process id of a killed run whose report replaces an older one, or None. Such a report has a name of
+    its own for a moment, when it is already whole."""
     extra = set(os.listdir(".")) - set(allowed)
+    named = f"run.json.{replacing}.0.tmp"
+    if named in extra:
+        read_report(named)
+        os.unlink(named)
+        extra.remove(named)
     if extra:
         fail(f"files are left over: {sorted(extra)}")
 
@@ -207,12 +214,14 @@ class Runs:
 
     def go(self):
         while sum(self.kills.values()) < self.options.kills or os.path.exists("run.journal"):
+            replaces = os.path.exists("run.json")
             process = start(command(self.options, "run.json", "run.journal"))
             if sum(self.kills.values()) < self.options.kills:
                 self.kill_one(process)
             error = process.communicate()[1]
             expect_nothing_left()
-            expect_files(self.files)
+            was_killed = process.returncode == -signal.SIGKILL
+            expect_files(self.files, process.pid if replaces and was_killed else None)
             if process.returncode == 0:
                 self.check_whole()
             elif process.returncode not in (-signal.SIGKILL, 4, 9):
@@ -226,6 +235,7 @@ def main():
         os.chdir(folder)
         with open("sweep.json", "w", encoding="utf-8") as file:
             file.write(sweep_text(options))
+        print(f"seed {options.seed}", file=sys.stderr)
         runs = Runs(options)
         runs.go()
         print(f"{runs.kills['program']} kills of the program and {runs.kills['worker']} of its worker (seed {options.seed}): "

@@ -18,7 +18,8 @@ import tempfile
 class Browser:
     """One tab, spoken to through a pair of pipes (--remote-debugging-pipe): messages are JSON that ends with NUL."""
 
-    def __init__(self, program, profile):
+    def __init__(self, program, folder):
+        """FOLDER holds its profile and its temporary files. Its path has to be short, since Chromium makes a socket there."""
         read_here, write_there = os.pipe()
         read_there, write_here = os.pipe()
 
@@ -28,10 +29,11 @@ class Browser:
             os.dup2(there[0], 3)
             os.dup2(there[1], 4)
 
+        self.log = open(os.path.join(folder, "stderr"), "w+b")
         self.process = subprocess.Popen(
             [program, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run",
-             "--disable-background-networking", f"--user-data-dir={profile}", "--remote-debugging-pipe", "about:blank"],
-            preexec_fn=set_pipes, pass_fds=(3, 4), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+             "--disable-background-networking", f"--user-data-dir={folder}", "--remote-debugging-pipe", "about:blank"],
+            preexec_fn=set_pipes, pass_fds=(3, 4), stdout=subprocess.DEVNULL, stderr=self.log, env={**os.environ, "TMPDIR": folder})
         os.close(read_there)
         os.close(write_there)
         self.incoming, self.outgoing = os.fdopen(read_here, "rb", 0), os.fdopen(write_here, "wb", 0)
@@ -45,7 +47,8 @@ class Browser:
         while b"\0" not in self.rest:
             more = self.incoming.read(65536)
             if not more:
-                sys.exit("the browser ended")
+                self.log.seek(0)
+                sys.exit("the browser ended: " + self.log.read()[:2000].decode(errors="replace"))
             self.rest += more
         message, self.rest = self.rest.split(b"\0", 1)
         return json.loads(message)
@@ -55,7 +58,10 @@ class Browser:
         message = {"id": self.number, "method": method, "params": params}
         if self.session:
             message["sessionId"] = self.session
-        self.outgoing.write(json.dumps(message).encode() + b"\0")
+        try:
+            self.outgoing.write(json.dumps(message).encode() + b"\0")
+        except BrokenPipeError:
+            pass  # it has ended, and receive() says so
         while True:
             answer = self.receive()
             if answer.get("id") == self.number:
@@ -183,8 +189,8 @@ def main():
     parser.add_argument("browser")
     parser.add_argument("pages", nargs="+", type=pathlib.Path)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        browser = Browser(options.browser, profile)
+    with tempfile.TemporaryDirectory(prefix="attnbench-", dir="/tmp", ignore_cleanup_errors=True) as folder:
+        browser = Browser(options.browser, folder)
         try:
             for page in options.pages:
                 visit(browser, page.resolve(), options.screenshots)

@@ -214,11 +214,13 @@ static struct status open_temporary(struct output *out) {
   return status;
 }
 
-static int give_name(struct output *out) {
+static int link_nameless(const struct output *out, const char *name) {
   char path[64];
   snprintf(path, sizeof path, "/proc/self/fd/%d", out->fd);
-  return linkat(AT_FDCWD, path, AT_FDCWD, out->temporary, AT_SYMLINK_FOLLOW);
+  return linkat(AT_FDCWD, path, AT_FDCWD, name, AT_SYMLINK_FOLLOW);
 }
+
+static int give_name(struct output *out) { return link_nameless(out, out->temporary); }
 
 static struct status check_descriptor(const char *path, int fd) {
   const int flags = fcntl(fd, F_GETFL);
@@ -276,13 +278,27 @@ static int reason_of_failure(FILE *stream) {
   return write(fileno(stream), "\n", 1) < 0 ? errno : EIO;
 }
 
-/* Closes the stream (stdout is only flushed); the first error of writing, flushing, syncing and closing, or 0. */
+/* Puts the whole file in the place of the target: 0, or the error. A nameless file gets the target's own name where
+ * that is free; only over an older file does it need a temporary name, which a kill right before the rename leaves
+ * behind. */
+static int place_file(struct output *output) {
+  if (output->is_nameless) {
+    if (link_nameless(output, output->target) == 0) return 0;
+    if (errno != EEXIST) return errno;
+    const int error = try_names(output, give_name);
+    if (error != 0) return error;
+  }
+  return rename(output->temporary, output->target) == 0 ? 0 : errno;
+}
+
+/* Closes the stream (stdout is only flushed) after the file stands in its place; the first error of writing,
+ * flushing, syncing, placing and closing, or 0. */
 static int finish_stream(struct output *output) {
   FILE *stream = output->stream;
   int error = fflush(stream) != 0 ? errno : 0;
   if (error == 0 && ferror(stream)) error = reason_of_failure(stream);
   if (error == 0 && is_replaced(output) && fsync(fileno(stream)) != 0) error = errno;
-  if (error == 0 && output->is_nameless) error = try_names(output, give_name);
+  if (error == 0 && is_replaced(output)) error = place_file(output);
   if (stream != stdout && fclose(stream) != 0 && error == 0) error = errno;
   output->stream = NULL;
   return error;
@@ -297,7 +313,6 @@ struct status output_commit(struct output *output) {
   if (direct && error == EPIPE && strcmp(output->target, standard_output) == 0)
     return status_make(STATUS_CLOSED, "%s was closed", standard_output);
   if (direct) return failure(output->target, "write", error);
-  if (error == 0 && rename(output->temporary, output->target) != 0) error = errno;
   if (error == 0) return output_sync_parent(output->target);
   if (output->temporary[0] != '\0') unlink(output->temporary);
   return failure(output->target, "write", error);

@@ -1,8 +1,10 @@
 /* Output files that are either complete or absent.
  *
- * The output is written to a temporary file in the folder of the target, synced, and renamed over the target. Where
- * the file system allows it, the temporary file has no name until it is complete. A new file takes the permissions of
- * the file that it replaces. A symbolic link stays, even a dangling one: the output goes to its target.
+ * The output is written to a temporary file in the folder of the target, synced, and put in the target's place. Where
+ * the file system allows it, the temporary file has no name until it is complete, so that a kill leaves no file
+ * behind; the one exception is a kill between the two calls that put it in the place of an older file. A new file
+ * takes the permissions of the file that it replaces. A symbolic link stays, even a dangling one: the output goes to
+ * its target.
  *
  * "-" is the standard output. A descriptor of this process (/dev/stdout, /dev/fd/5) and anything but a regular file
  * are written directly. For a named pipe, output_open waits up to ten seconds for a reader.
