@@ -33,7 +33,9 @@ struct journal_file journal_file_choose(const struct options *o) {
   if (folder == NULL || *folder == '\0') folder = "/tmp";
   if (out.is_kept) {
     snprintf(out.path, sizeof out.path, "%s", o->journal);
-  } else if (!journal_file_beside(o, out.path, sizeof out.path)) {
+  } else if (journal_file_beside(o, out.path, sizeof out.path)) {
+    out.is_beside = true;
+  } else {
     snprintf(out.path, sizeof out.path, "%s/attnbench-%016" PRIx64 ".journal", folder, random_number());
   }
   return out;
@@ -46,12 +48,16 @@ void journal_file_close(struct journal_file *file, struct journal *journal) {
   journal_close(journal);
 }
 
-void journal_file_drop(const struct journal_file *file, const struct status *written) {
+void journal_file_drop(const struct journal_file *file, const struct status *written, bool is_resumable) {
   if (file->path[0] == '\0') return;
   if (access(file->path, F_OK) != 0) {
     if (file->is_kept) text_say(stderr, "the journal %s was removed while the run went on", file->path);
   } else if (status_failed(written)) {
     text_say(stderr, "results so far are kept: attnbench report %s", file->path);
+  } else if (is_resumable && (file->is_kept || file->is_beside)) {
+    if (file->is_kept) text_say(stderr, "to measure the rest, add to the same command: --resume");
+    if (!file->is_kept)
+      text_say(stderr, "to measure the rest, add to the same command: --journal %s --resume", file->path);
   } else if (!file->is_kept) {
     unlink(file->path);
   }

@@ -200,6 +200,8 @@ struct status run_open_journal(struct run *run) {
   TRY(resume_describe(run->options, &run->selection, run->reference.text, &info.setup));
   TRY(owned_array(&run->cell, run->cells.count, sizeof *run->cell, "cells"));
   if (run->options->resume != NULL) TRY(resume_journal(run, &info, &is_there));
+  if (run->options->resume != NULL && !is_there && !run->options->quiet)
+    text_say(stderr, "--resume: nothing is measured in %s yet; this run begins it", run->file.path);
   return is_there ? status_ok() : create_journal(run, &info);
 }
 

@@ -16,6 +16,7 @@
 struct journal_file {
   char path[PATH_MAX + 16]; /* a path that is cut here is too long for the system to open */
   bool is_kept;             /* named by the user */
+  bool is_beside;           /* named after an output file */
 };
 
 /* The path of a journal beside the first output file; false when no output is a file. */
@@ -24,8 +25,10 @@ struct journal_file journal_file_choose(const struct options *);
 /* Closes the journal. One that had to move is kept where it is now. */
 void journal_file_close(struct journal_file *, struct journal *);
 /* Removes the journal when the user did not name it and `written`, the status of writing the outputs, is a success.
- * When that failed, stderr says where the journal is. */
-void journal_file_drop(const struct journal_file *, const struct status *written);
+ * When that failed, stderr says where the journal is. A run that can be resumed (it was stopped after it had measured
+ * something) keeps the journal that the user named or that lies beside an output, and stderr says how to resume it.
+ */
+void journal_file_drop(const struct journal_file *, const struct status *written, bool is_resumable);
 
 /* Continuing a run from its journal (--resume): is it the same run, and what of it is done? */
 

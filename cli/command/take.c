@@ -317,6 +317,6 @@ struct status take_processes(const struct options *options, const struct invocat
   const struct status status = take_whole(&run, out);
   /* What an interrupted self-test measured is of no use. */
   const struct status kept = status.code == STATUS_INTERRUPTED ? status_ok() : status;
-  journal_file_drop(&run.file, &kept);
+  journal_file_drop(&run.file, &kept, false);
   return status;
 }

@@ -80,7 +80,7 @@ static struct status write_reports(struct profiling *p, bool complete, struct ou
   if (!status_failed(&status)) status = report_journal(p, outcome);
   journal_file_close(&p->file, p->journal);
   p->journal = NULL;
-  journal_file_drop(&p->file, &status);
+  journal_file_drop(&p->file, &status, false);
   return status;
 }
 

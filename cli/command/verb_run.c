@@ -46,7 +46,7 @@ static struct status measure_and_report(struct run *run, const struct journal_da
   OWNED(journal_free) struct journal_data data = {.records = NULL};
   struct status measured, status = take_rounds(run, &data, &measured);
   if (!status_failed(&status)) status = report_run(run, status_failed(&measured) ? NULL : base, &data, outcome);
-  journal_file_drop(&run->file, &status);
+  journal_file_drop(&run->file, &status, status_failed(&measured) && data.record_count > 0);
   return status_failed(&status) ? status : measured;
 }
 

@@ -476,7 +476,7 @@ static struct status search_and_write(struct tune *tune, const struct options *o
   struct status status = write_results(tune, options);
   set_outcome(tune, outcome);
   if (!status_failed(&status)) status = measured;
-  journal_file_drop(&tune->run.file, &status);
+  journal_file_drop(&tune->run.file, &status, false);
   return status;
 }
 

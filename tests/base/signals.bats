@@ -18,19 +18,22 @@ expect_childless() { # fails while anything that runs was started with MARK in i
   fail "still running: $left"
 }
 
-@test "each signal that asks to stop has its exit code, and a report of what was measured" {
+@test "each signal that asks to stop has its exit code, a report of what was measured, and a journal to resume from" {
   run_held
   local signal
   for signal in HUP:129 INT:130 TERM:143; do
-    rm -f "$TMP/processes" "$TMP/r.json"
+    rm -f "$TMP/processes" "$TMP/r.json" "$TMP/r.json.journal"
     "${HELD[@]}" --json "$TMP/r.json" 2>"$ERR" &
     local run=$!
     wait_for_hold
     kill "-${signal%:*}" "$run"
     ended "$run" "${signal#*:}"
     expect_json "$TMP/r.json" 'd["run"]["state"] == "interrupted" and [r["status"] for r in d["results"]] == ["ok"]'
+    expect_err "to measure the rest, add to the same command: --journal $TMP/r.json.journal --resume"
   done
-  [ ! -e "$TMP/r.json.journal" ] || fail "the journal is left over"
+  rm -f "$TMP/processes"
+  STEADY_HOW='' must 0 capture "${HELD[@]}" --json "$TMP/r.json" --journal "$TMP/r.json.journal" --resume
+  expect_json "$TMP/r.json" 'd["run"]["state"] == "complete" and d["run"]["resumed"] == 1'
 }
 
 @test "nohup is heard" {
