@@ -5,22 +5,45 @@
 #   step=$(cat scripts/bisect.sh) && git bisect start BAD GOOD
 #   git bisect run bash -c "$step" bisect.sh --good GOOD OPTIONS
 #
-#   --good COMMIT   the commit to compare with; its program is built once and judges
+#   --good COMMIT   the commit to compare with; it is built once
+#   --kernel FILE   in a repository of your own: what attnbench loads there, such as mine.so or mine.py:attention
+#   --build COMMAND makes that FILE (by default nothing does)
 #   OPTIONS         of attnbench ab: --shape KEY --variants NAME --modes hot --threshold PERCENT
 #
-# It is run as a text because the commits on the way may not have this file. MAKE and GENCODE (of the Makefile) are passed on
-# to the builds. Ends with 0 (as fast), 1 (slower), 125 (git bisect skips the commit: it does not build, or noise leaves it
-# undecided), or 128 and above (git bisect stops: the good commit does not build, there is no GPU, it was interrupted).
+# Without --kernel the commits are attnbench's own, and the good commit's program judges; with it, the attnbench that
+# ATTNBENCH names or that is in PATH. It is run as a text because the commits on the way may not have this file. MAKE and
+# GENCODE (of the Makefile) are passed on to the builds. Ends with 0 (as fast), 1 (slower), 125 (git bisect skips the
+# commit: it does not build, or noise leaves it undecided), or 128 and above (git bisect stops: the good commit does not
+# build, there is no GPU, it was interrupted).
 set -euo pipefail
-if [ $# -lt 2 ] || [ "$1" != --good ]; then
-  echo 'bisect: usage: bisect.sh --good COMMIT OPTIONS OF attnbench ab' >&2
+good='' kernel='' build=''
+while [ $# -ge 2 ]; do
+  case $1 in
+    --good) good=$2 ;;
+    --kernel) kernel=$2 ;;
+    --build) build=$2 ;;
+    *) break ;;
+  esac
+  shift 2
+done
+if [ -z "$good" ] || { [ -n "$build" ] && [ -z "$kernel" ]; }; then
+  echo 'bisect: usage: bisect.sh --good COMMIT [--kernel FILE [--build COMMAND]] OPTIONS OF attnbench ab' >&2
   exit 128
 fi
-good=$2
-shift 2
 cd "$(git rev-parse --show-toplevel)"
 MAKE=${MAKE:-make}
-build=(nice "$MAKE" -s "-j$(getconf _NPROCESSORS_ONLN)")
+product=${kernel:-attnbench}
+file=${product%:*}
+
+# build_in FOLDER: makes the product there.
+build_in() {
+  if [ -n "$kernel" ]; then
+    (cd "$1" && bash -c "${build:-true}") >"$log" 2>&1
+  else
+    nice "$MAKE" -s "-j$(getconf _NPROCESSORS_ONLN)" -C "$1" >"$log" 2>&1
+  fi && [ -e "$1/$file" ]
+}
+
 commit=$(git rev-parse --verify --quiet "$good^{commit}") || {
   echo "bisect: $good is no commit of this clone" >&2
   exit 128
@@ -29,25 +52,29 @@ base=$(git rev-parse --absolute-git-dir)/attnbench-bisect/$commit
 log=${base%/*}/build.log
 mkdir -p "${base%/*}"
 
-if [ ! -x "$base/attnbench" ]; then
+if [ ! -e "$base.built" ]; then
   rm -rf "$base"
   git clone -q --shared --no-checkout . "$base"
   git -C "$base" checkout -q --detach "$commit"
-  "${build[@]}" -C "$base" >"$log" 2>&1 || {
+  build_in "$base" || {
     tail -n 5 "$log" >&2
     echo "bisect: the good commit $good does not build; $log has the rest" >&2
-    rm -f "$base/attnbench"
     exit 128
   }
+  : >"$base.built"
 fi
-# make may leave the program of another commit where this one does not build.
-rm -f attnbench
-if ! "${build[@]}" >"$log" 2>&1 || [ ! -x attnbench ]; then
+# A build may leave the product of another commit where this one does not build.
+git ls-files --error-unmatch "$file" >/dev/null 2>&1 || rm -f "$file"
+if ! build_in .; then
   echo "bisect: this commit does not build; $log says why" >&2
   exit 125
 fi
+sides=(--base "$base/attnbench" --candidate ./attnbench)
+[ -z "$kernel" ] || sides=(--base-load "$base/$kernel" --load "$PWD/$kernel")
+judge=$base/attnbench
+[ -z "$kernel" ] || judge=${ATTNBENCH:-attnbench}
 code=0
-"$base/attnbench" ab --base "$base/attnbench" --candidate ./attnbench "$@" || code=$?
+"$judge" ab "${sides[@]}" "$@" || code=$?
 case $code in
   0 | 1) exit "$code" ;;
   77) exit 128 ;;

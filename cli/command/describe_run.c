@@ -47,6 +47,7 @@ void describe_run(const struct options *options, const struct invocation *invoca
                            .tuned = options->verb == VERB_TUNE};
   snprintf(out->version, sizeof out->version, "%s", version_string());
   snprintf(out->git_commit, sizeof out->git_commit, "%s", version_git_commit());
+  if (options->commit != NULL) snprintf(out->commit, sizeof out->commit, "%s", options->commit);
   snprintf(out->cuda, sizeof out->cuda, "%s", device_build_cuda());
   snprintf(out->cjson, sizeof out->cjson, "%s", version_cjson());
   gmtime_r(&now, &utc);

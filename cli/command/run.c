@@ -205,8 +205,21 @@ struct status run_open_journal(struct run *run) {
   return is_there ? status_ok() : create_journal(run, &info);
 }
 
+static struct status check_commit(const char *commit) {
+  static const char digits[] = "0123456789abcdef";
+  static const char others[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+-._";
+  if (commit == NULL) return status_ok();
+  if (strspn(commit, digits) >= 7 && commit[strspn(commit, others)] == '\0' && strlen(commit) <= 64)
+    return status_ok();
+  return status_make(STATUS_USAGE,
+                     "--commit %.80s: give a commit's hash of 7 to 64 characters, such as "
+                     "\"$(git -C FOLDER rev-parse HEAD)\"",
+                     commit);
+}
+
 struct status run_prepare(const struct options *options, const struct invocation *invocation, struct run *out) {
   *out = (struct run){.options = options, .invocation = invocation, .start_s = clock_now_s()};
+  TRY(check_commit(options->commit));
   TRY(planned_gpu(options->gpu, &out->planned));
   TRY(inject_parse(options->inject, &out->inject));
   TRY(load_stand_ins(options->load.item, options->load.count));

@@ -14,7 +14,7 @@ static uint64_t add_text(uint64_t hash, const char *text) { return hash_add(hash
 
 static uint64_t identity_of(const struct journal_data *data) {
   const struct run_info *run = &data->run;
-  const char *const texts[] = {run->started_utc, run->git_commit, run->command,
+  const char *const texts[] = {run->started_utc, run->git_commit, run->commit,      run->command,
                                run->shard,       run->sweep_hash, data->device.uuid};
   uint64_t hash = HASH_EMPTY;
   for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) hash = add_text(hash, texts[i]);
@@ -24,7 +24,9 @@ static uint64_t identity_of(const struct journal_data *data) {
 static void fill_run(const struct journal_data *data, struct history_run *out) {
   const struct run_info *run = &data->run;
   const struct device_info *device = &data->device;
-  snprintf(out->commit, sizeof out->commit, "%s", run->git_commit);
+  out->is_foreign = run->commit[0] != '\0';
+  snprintf(out->commit, sizeof out->commit, "%s", out->is_foreign ? run->commit : run->git_commit);
+  if (out->is_foreign) snprintf(out->program, sizeof out->program, "%s %s", run->version, run->git_commit);
   snprintf(out->date, sizeof out->date, "%s", run->started_utc);
   snprintf(out->card, sizeof out->card, "%s", device->name);
   snprintf(out->card_id, sizeof out->card_id, "%s", device->uuid);
@@ -323,7 +325,8 @@ static const struct {
   const char *name;
   size_t offset;
   bool is_shown;
-} surroundings[] = {{"driver", offsetof(struct history_run, driver), true},
+} surroundings[] = {{"attnbench", offsetof(struct history_run, program), true},
+                    {"driver", offsetof(struct history_run, driver), true},
                     {"CUDA", offsetof(struct history_run, cuda), true},
                     {"card", offsetof(struct history_run, card_id), false},
                     {"host", offsetof(struct history_run, host), false}};

@@ -40,9 +40,12 @@ struct status change_find(const double *value, size_t count, struct change_point
 /* What is known of one file. */
 struct history_run {
   char *path;
-  uint64_t identity; /* a journal and the report that was made from it have the same one */
-  size_t place;      /* of its commit in the list of history_order; 0 without a list */
-  char commit[32], date[24], card[64], card_id[48], driver[32], cuda[16], version[32], host[132];
+  uint64_t identity;           /* a journal and the report that was made from it have the same one */
+  size_t place;                /* of its commit in the list of history_order; 0 without a list */
+  char commit[RUN_COMMIT_MAX]; /* of the measured kernels */
+  bool is_foreign;             /* they lie in another repository than attnbench (--commit) */
+  char program[72];            /* the attnbench that measured them; "" where its commit is theirs */
+  char date[24], card[64], card_id[48], driver[32], cuda[16], version[32], host[132];
   double anchor[TIME_MODE_COUNT]; /* how much slower than usual the vendor's libraries were, as a difference of
                                      logarithms; NAN: none was timed */
 };

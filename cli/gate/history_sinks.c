@@ -393,12 +393,14 @@ struct status history_sinks_bisect(const struct history *history, FILE *file) {
     const char *good = run_of(item, item->change->good)->commit, *bad = run_of(item, item->change->bad)->commit;
     const int length = (int)strspn(good, "0123456789abcdef"), other = (int)strspn(bad, "0123456789abcdef");
     if (length < 7 || other < 7) continue;
+    const bool is_foreign = run_of(item, item->change->bad)->is_foreign;
     history_sinks_percent(item->change->point.shift, percent);
     units_format_fixed(fmax(expm1(item->change->point.shift) * 50, SWEEP_GATE_PERCENT_MIN), 2, threshold);
     text_append(line, sizeof line,
-                "step=$(cat scripts/bisect.sh) && git bisect start %.*s %.*s && git bisect run bash -c \"$step\" "
-                "bisect.sh --good %.*s --threshold %s --modes %s --shape ",
-                other, bad, length, good, length, good, threshold, time_mode_name(item->series->mode));
+                "step=$(cat %sscripts/bisect.sh) && git bisect start %.*s %.*s && git bisect run bash -c \"$step\" "
+                "bisect.sh --good %.*s %s--threshold %s --modes %s --shape ",
+                is_foreign ? "ATTNBENCH/" : "", other, bad, length, good, length, good,
+                is_foreign ? "--kernel FILE --build COMMAND " : "", threshold, time_mode_name(item->series->mode));
     text_append_word(line, sizeof line, item->series->key);
     text_append(line, sizeof line, " --variants ");
     text_append_word(line, sizeof line, item->series->variant);

@@ -80,6 +80,7 @@ static void cards(const struct journal_data *data, char out[IDENTITY_TEXT_MAX]) 
   IDENTITY(driver, "driver", false, true, DEVICE, "%s", data->device.driver)                                       \
   IDENTITY(version, "attnbench", false, true, true, "%s", data->run.version)                                       \
   IDENTITY(commit, "commit", false, true, true, "%s", data->run.git_commit)                                        \
+  IDENTITY(kernel, "commit of the kernel", false, true, true, "%s", data->run.commit)                              \
   IDENTITY(toolkit, "CUDA toolkit", false, true, true, "%s", data->run.cuda)                                       \
   IDENTITY(state, "run", false, true, true, "%s", data->state)
 

@@ -88,6 +88,7 @@ struct options {
   bool resume_kept;
   const char *shard, *order;
   struct shard shard_value;    /* the same, read */
+  const char *commit;          /* of what a run measures */
   const char *since, *commits; /* of a history */
   const char *resume;          /* "anyway", or "" when it was given without a word */
   const char *compare_json, *markdown, *junit, *annotations,

@@ -325,6 +325,10 @@ static const struct option_row rows[] = {
      .help = "measure what the journal does not have yet; without a journal, begin one. A journal of another sweep, "
              "selection, device or program is refused; with =anyway it is taken, and the rows that are measured now "
              "are marked"},
+    {"Output", "--commit", "HASH", IN(RUN), TEXT(commit),
+     .help =
+         "the commit of the measured kernel, where it lies in another repository than attnbench; reports name it, "
+         "and history looks for changes between such commits"},
     {"Output", "--samples", NULL, IN(RUN), FLAG(samples), FLAGS(OPTION_TIMED),
      .help = "keep every sample of every time in the journal and the JSON report, as samples_us, so that statistics "
              "can be redone from them"},

@@ -463,6 +463,7 @@ static const struct field sentinel_fields[] = {
 const struct field record_run_fields[] = {
     FIELD_LABEL_OF("started_utc", struct run_info, started_utc),
     FIELD_TEXT_OF("command", struct run_info, command),
+    FIELD_LABEL_OF("commit", struct run_info, commit, .left_out = true),
     FIELD("seed", U64, struct run_info, seed),
     FIELD_LABEL_OF("filter", struct run_info, filter),
     FIELD("cells", U64, struct run_info, cell_count, .alias = "cell_count"),

@@ -55,9 +55,11 @@ struct run_setup {
   uint32_t rounds;
 };
 
+enum { RUN_COMMIT_MAX = 65 };
 struct run_info {
   char tool[32];                                         /* the program that measured; "": attnbench */
   char version[32], git_commit[32], cuda[16], cjson[16]; /* of that tool */
+  char commit[RUN_COMMIT_MAX];                           /* of the measured kernel's own repository; "": not given */
   char started_utc[24];                                  /* RFC 3339, seconds: "2026-11-20T11:04:00Z" */
   char command[RUN_TEXT_MAX];                            /* argv, shell-quoted */
   char sweep_path[PATH_MAX], sweep_name[SWEEP_NAME_MAX + 1], sweep_about[SWEEP_ABOUT_MAX + 1],

@@ -10,6 +10,7 @@ enum { CSV_TEXT_MAX = 1024 };
 /* What one CSV row says beyond the report's own structs. */
 struct csv_view {
   const char *device, *sweep;
+  const char *commit, *date, *driver, *version;
   const char *mode;
   char findings[CSV_TEXT_MAX];
   double net_us, time_ratio, residual, us_per_bh;
@@ -48,6 +49,15 @@ static const struct field energy_fields[] = {
 static const struct field last_fields[] = {
     FIELD_TEXT_OF("left", struct record, left),
     FIELD_TEXT_OF("card", struct record, card),
+    {0},
+};
+
+/* Named as in the CSV of a history. */
+static const struct field run_fields[] = {
+    FIELD("commit", NAME, struct csv_view, commit),
+    FIELD("date", NAME, struct csv_view, date),
+    FIELD("driver", NAME, struct csv_view, driver),
+    FIELD("version", NAME, struct csv_view, version),
     {0},
 };
 
@@ -132,10 +142,14 @@ static void put_columns(struct csv_writer *writer, const char *prefix, const str
   }
 }
 
-static struct csv_view view_of(const char *sweep, const struct report_row *row, enum time_mode mode) {
+static struct csv_view view_of(const struct run_info *run, const struct report_row *row, enum time_mode mode) {
   struct csv_view view = {
       .device = row->device->name,
-      .sweep = sweep,
+      .sweep = run->sweep_name,
+      .commit = run->commit[0] != '\0' ? run->commit : run->git_commit,
+      .date = run->started_utc,
+      .driver = row->device->driver,
+      .version = run->version,
       .mode = time_mode_name(mode),
       .net_us = mode == TIME_COLD ? row->cold_net_us : (double)NAN,
       .energy_pj_per_flop = mode == TIME_STEADY ? row->energy_pj_per_flop : (double)NAN,
@@ -149,7 +163,7 @@ static struct csv_view view_of(const char *sweep, const struct report_row *row, 
 }
 
 /* The columns are the same whatever the row, so that any row makes the header. */
-static void put_row(FILE *file, bool is_header, const char *sweep, const struct report_row *row,
+static void put_row(FILE *file, bool is_header, const struct run_info *run, const struct report_row *row,
                     enum time_mode mode) {
   const struct record *r = row->record;
   const struct mode_metrics *rates = row->metrics.mode[mode].known ? &row->metrics.mode[mode] : NULL;
@@ -158,7 +172,7 @@ static void put_row(FILE *file, bool is_header, const char *sweep, const struct 
   const struct pass_record *pass = r->plan.pass_count > 0 ? &r->pass[0] : NULL;
   const struct bound_by *bound_by = row->bound_by.known && row->bound_by.mode == mode ? &row->bound_by : NULL;
   const bool has_ratio = r->speedup.mode[mode].done;
-  const struct csv_view view = view_of(sweep, row, mode);
+  const struct csv_view view = view_of(run, row, mode);
   const struct {
     const char *prefix;
     const struct field *fields;
@@ -196,6 +210,7 @@ static void put_row(FILE *file, bool is_header, const char *sweep, const struct 
       {"bound_by_", report_bound_by_fields, bound_by},
       {"", record_dependence_fields, mode == TIME_HOT ? r : NULL},
       {"", last_fields, r},
+      {"", run_fields, &view},
   };
   struct csv_writer writer = {.file = file, .is_header = is_header};
   for (size_t i = 0; i < sizeof sections / sizeof *sections; ++i)
@@ -207,13 +222,13 @@ struct status report_write_csv(const struct report *report, FILE *file) {
   static const struct record no_record;
   static const struct device_info no_device;
   const struct report_row no_row = {.record = &no_record, .device = &no_device};
-  const char *sweep = report->journal->run.sweep_name;
-  put_row(file, true, sweep, &no_row, TIME_COLD);
+  const struct run_info *run = &report->journal->run;
+  put_row(file, true, run, &no_row, TIME_COLD);
   for (size_t i = 0; i < report->row_count; ++i) {
     for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; ++mode) {
       /* Rows of the other two modes are there in every report, timed or not. */
       if (mode == TIME_STEADY && !report->records[i].time[mode].done) continue;
-      put_row(file, false, sweep, &report->rows[i], mode);
+      put_row(file, false, run, &report->rows[i], mode);
     }
   }
   return json_check_memory("a report");

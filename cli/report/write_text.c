@@ -245,6 +245,7 @@ static void print_head(FILE *file, const struct report *report) {
     text_paragraph(file, "attnbench ", "did not measure this: times entered by hand");
   } else {
     text_paragraph(file, "attnbench ", "%s (commit %s), CUDA %s", run->version, run->git_commit, run->cuda);
+    if (run->commit[0] != '\0') text_paragraph(file, "kernel    ", "commit %s", run->commit);
   }
   if (report_origin(journal)[0] != '\0') text_paragraph(file, "file      ", "%s", report_origin(journal));
   if (journal->has_device) notes_device(file, &journal->device);

@@ -37,6 +37,46 @@ CHECK
   expect_out 'git bisect start c0000' '--modes hot --shape B1.H2.Hkv2.Sq65.Skv65.D64.f16.full --variants cpu_flash'
 }
 
+# to_own_kernel CHANGES: the runs are of kernels in another repository, measured by an attnbench that changes at run CHANGES.
+to_own_kernel() {
+  python - "$TMP/runs" "$1" <<'EDIT'
+import json, pathlib, sys
+for i, path in enumerate(sorted(pathlib.Path(sys.argv[1]).glob("*.json"))):
+    report = json.loads(path.read_text())
+    report["run"]["commit"] = report["tool"]["git_commit"]
+    report["tool"]["git_commit"] = "aaaaaaa" if i < int(sys.argv[2]) else "bbbbbbb"
+    path.write_text(json.dumps(report))
+EDIT
+}
+
+@test "history of a kernel in another repository: its commits (--commit) count, and attnbench is a part of the surroundings" {
+  python tests/history_runs.py "$BASE" "$TMP/runs" 24
+  to_own_kernel 99
+  must 1 attn history "$TMP/runs" --allow-edited --bisect
+  expect_out 'git bisect start c0000' 'bisect.sh --good c0000' '--kernel FILE --build COMMAND'
+  must 1 attn history "$TMP/runs" --allow-edited
+  expect_out c000010
+  python tests/history_runs.py "$BASE" "$TMP/runs" 24
+  to_own_kernel 16
+  must 0 attn history "$TMP/runs" --allow-edited
+  expect_out 'another attnbench (0.1.0 aaaaaaa, then 0.1.0 bbbbbbb)'
+}
+
+@test "a run names the commit of its kernel in text, JSON and CSV; what is no hash is refused" {
+  run_of() { attn --shape S=8,B=1,H=1,D=8 --device cpu --variants cpu_flash --modes hot --quick "$@"; }
+  must 0 run_of --commit 0123abc-dirty --json "$TMP/r.json" --csv "$TMP/r.csv"
+  expect_out 'kernel    commit 0123abc-dirty'
+  expect_json "$TMP/r.json" 'd["run"]["commit"] == "0123abc-dirty" != d["tool"]["git_commit"]'
+  expect_valid results/report.schema.json "$TMP/r.json"
+  python - "$TMP/r.csv" <<'CHECK' || fail "$(cat "$TMP/r.csv")"
+import csv, sys
+for row in csv.DictReader(open(sys.argv[1], newline="")):
+    assert row["commit"] == "0123abc-dirty" and row["date"].startswith("20") and row["version"], row
+CHECK
+  expect_refusal 2 'give a commit' -- --shape S=8,B=1,H=1,D=8 --commit HEAD
+  expect_refusal 2 'give a commit' -- --shape S=8,B=1,H=1,D=8 --commit '0123abc;reboot'
+}
+
 @test "history narrows what it reads: dates, cases, variants, commits" {
   python tests/history_runs.py "$BASE" "$TMP/runs" 8 1
   must 0 attn history "$TMP/runs" --allow-edited --since 2026-01-05 --filter causal --variants cpu_ref
@@ -94,6 +134,34 @@ PROGRAM
     git -C "$TMP/clone" add -A
     git -C "$TMP/clone" commit -q --allow-empty -m "$speed"
   done
+}
+
+@test "bisect.sh compares a kernel of another repository: what its build makes of each commit" {
+  command -v git >/dev/null || skip "no git"
+  fake_repository
+  # The judge is shown both objects; the speed stands in them.
+  cat >"$TMP/judge" <<'JUDGE'
+#!/usr/bin/env bash
+[ "$1 $2 $4" = "ab --base-load --load" ] || exit 2
+cmp -s "${3%:*}" "${5%:*}"
+JUDGE
+  chmod +x "$TMP/judge"
+  step=$(cat scripts/bisect.sh)
+  cd "$TMP/clone"
+  code_of() {
+    git checkout -q "HEAD~$1"
+    ATTNBENCH=$TMP/judge run bash -c "$step" bisect.sh --good "$good" --kernel "$3" --build "$4" --modes hot
+    git checkout -q -
+    [ "$status" = "$2" ] || fail "HEAD~$1: $status, not $2: $output"
+  }
+  good=$(git rev-parse HEAD~7)
+  code_of 0 1 k.so '! grep -q broken speed && cp speed k.so'
+  code_of 5 0 k.so '! grep -q broken speed && cp speed k.so'
+  code_of 4 125 k.so '! grep -q broken speed && cp speed k.so'
+  code_of 0 1 speed:attention ''
+  code_of 6 0 speed:attention ''
+  run bash -c "$step" bisect.sh --good "$good" --build make --modes hot
+  [ "$status" -eq 128 ] || fail "$status: $output"
 }
 
 @test "bisect.sh tells good from slow, and skips what does not build or is too noisy" {
