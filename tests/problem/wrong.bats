@@ -1,55 +1,39 @@
 # tags: slow asan
 # Kernels that mistake an axis of the problem beyond sizes, types and a causal mask: each is caught.
 load ../helper
-
-# bugs FIRST LAST: the bugs of tests/faults/wrong.h between two names, as variants.
-bugs() {
-  grep -oP '^  X\(\K\w+' tests/faults/wrong.h | awk -v first="$1" -v last="$2" '
-    $1 == first { on = 1 }
-    on { printf "%swrong:bug=%d", comma, NR - 1; comma = "," }
-    $1 == last { exit }'
-}
-
-# expect_all_wrong SWEEP FIRST LAST: each of these bugs is found in some case, and the kernel without one in none.
-expect_all_wrong() {
-  must 3 attn_faulty --sweep "tests/data/sweeps/$1.json" --device cpu --check-only --json "$TMP/r.json" --variants "wrong,$(bugs "$2" "$3")"
-  expect_valid results/report.schema.json "$TMP/r.json"
-  expect_json "$TMP/r.json" '{r["variant"] for r in d["results"]} - {r["variant"] for r in d["results"] if r["status"] == "wrong"} == {"wrong"}'
-  expect_json "$TMP/r.json" 'all(r["check"]["evidence"]["hard_ratio"] < 0.8 and r["check"]["evidence"]["max_row_ratio"] < 0.8
-    for r in d["results"] if r["variant"] == "wrong")'
-}
+load ../wrong
 
 @test "every kernel that mistakes the head dimension of V is caught" {
-  expect_all_wrong wrong_dv dv_v_stride dv_dot
+  expect_each_wrong wrong_dv dv_v_stride dv_dot
 }
 
 @test "every kernel that mistakes a sink is caught" {
-  expect_all_wrong wrong_sink sink_ignored sink_late
+  expect_each_wrong wrong_sink sink_ignored sink_late
 }
 
 @test "every kernel with a wrong soft cap is caught" {
-  expect_all_wrong wrong_softcap softcap_ignored softcap_rounded
+  expect_each_wrong wrong_softcap softcap_ignored softcap_rounded
 }
 
 @test "every kernel with a wrong window is caught" {
-  expect_all_wrong wrong_window window_left_more window_swapped
+  expect_each_wrong wrong_window window_left_more window_swapped
 }
 
 @test "every kernel that mistakes the layout is caught" {
-  expect_all_wrong wrong_layout layout_q_dense layout_lse
+  expect_each_wrong wrong_layout layout_q_dense layout_lse
 }
 
 @test "every kernel that mistakes a ragged batch is caught" {
-  expect_all_wrong wrong_batch ragged_padded ragged_tokens_lse
+  expect_each_wrong wrong_batch ragged_padded ragged_tokens_lse
 }
 
 @test "every kernel that mistakes e4m3 or its scales is caught at 512 keys" {
-  expect_all_wrong wrong_e4m3 e4m3_v_permuted e4m3_lse_rounded
+  expect_each_wrong wrong_e4m3 e4m3_v_permuted e4m3_lse_rounded
 }
 
 @test "every kernel that mistakes pages, a shared prefix or a V in K is caught" {
-  expect_all_wrong wrong_page page_next prefix_written
-  expect_all_wrong wrong_v_in_k v_in_k_last v_in_k_scale
+  expect_each_wrong wrong_page page_next prefix_written
+  expect_each_wrong wrong_v_in_k v_in_k_last v_in_k_scale
 }
 
 @test "what is wrong in a ragged batch is told by its sequence" {
@@ -58,5 +42,5 @@ expect_all_wrong() {
 }
 
 @test "every kernel that mistakes lists of blocks is caught" {
-  expect_all_wrong wrong_sparse sparse_ignored sparse_empty_lse
+  expect_each_wrong wrong_sparse sparse_ignored sparse_empty_lse
 }
