@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli/base/text.h"
 #include "cli/base/units.h"
@@ -55,13 +54,6 @@ const struct field selftest_fields[] = {
     FIELD("facts", OBJECT, struct selftest_result, facts, .fields = facts_fields),
     {0},
 };
-
-char *selftest_to_line(const struct selftest_result *result) { return fields_to_line(selftest_fields, result); }
-
-struct status selftest_from_line(const char *line, size_t length, struct selftest_result *out) {
-  memset(out, 0, sizeof *out);
-  return fields_from_line("self-test", line, length, selftest_fields, out);
-}
 
 /* ---- spins --------------------------------------------------------------------------------------------------- */
 
