@@ -8,9 +8,9 @@
 #include "kernels/occupancy.h"
 #include "kernels/problem/work.h"
 
-const char *metrics_roof_name(enum roof_kind kind) {
+const char *metrics_roof_name(uint32_t kind) {
   static const char *const names[ROOF_COUNT] = {"none", "tensor_f16", "tensor_e4m3", "fp32", "dram"};
-  return names[kind];
+  return kind < ROOF_COUNT ? names[kind] : NULL;
 }
 
 /* ---- rates and roofs ----------------------------------------------------------------------------------------- */
