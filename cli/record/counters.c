@@ -88,12 +88,11 @@ static struct status read_row(const struct json_doc *doc, const cJSON *item, con
 /* ---- the file ------------------------------------------------------------------------------------------------ */
 
 static struct status read_head(const struct json_doc *doc, struct counter_record *head) {
-  static const char *const keys[] = {"schema", "source", "cache", "launches", "rows", NULL};
   const cJSON *schema = json_get(doc->root, "schema");
   if (!cJSON_IsString(schema) || strcmp(schema->valuestring, COUNTERS_SCHEMA) != 0)
     return json_error(doc, schema != NULL ? schema : doc->root, false,
                       "is not a counter file; its \"schema\" must be \"%s\"", COUNTERS_SCHEMA);
-  TRY(json_check_keys(doc, doc->root, keys));
+  TRY(JSON_CHECK_KEYS(doc, doc->root, "schema", "source", "cache", "launches", "rows"));
   TRY(fields_read_part(doc, doc->root, record_counter_head_fields, head));
   if (head->source[0] == '\0') return json_error(doc, doc->root, false, "has an empty \"source\"; name the profiler");
   if (strcmp(head->cache, "cold") == 0 || strcmp(head->cache, "hot") == 0) return status_ok();
