@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/base/owned.h"
+#include "cli/base/text.h"
 #include "cli/record/field_tables.h"
 
 /* More than 1 by more than a counter's own noise is a value in percent. */
@@ -25,8 +26,7 @@ static const struct field row_fields[] = {
 
 static struct status check_values(const struct json_doc *doc, const cJSON *pass) {
   for (const cJSON *item = pass->child; item != NULL; item = item->next) {
-    const size_t length = strlen(item->string), suffix = strlen("ratio");
-    const bool is_ratio = length >= suffix && strcmp(item->string + length - suffix, "ratio") == 0;
+    const bool is_ratio = text_ends_with(item->string, "ratio");
     if (cJSON_IsObject(item)) TRY(check_values(doc, item));
     if (!cJSON_IsNumber(item)) continue;
     if (item->valuedouble < 0) return json_error(doc, item, false, "is below 0, which no counter is");

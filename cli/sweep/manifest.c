@@ -540,11 +540,7 @@ static struct status read_document(const struct json_doc *doc, struct manifest *
   return status_ok();
 }
 
-bool manifest_is(const char *path) {
-  static const char end[] = ".json";
-  const size_t length = strlen(path);
-  return length >= sizeof end - 1 && strcmp(path + length - (sizeof end - 1), end) == 0;
-}
+bool manifest_is(const char *path) { return text_ends_with(path, ".json"); }
 
 struct status manifest_parse(const char *path, const char *text, size_t length, struct manifest *out) {
   OWNED(json_free) struct json_doc doc = {.root = NULL};
