@@ -18,7 +18,6 @@ struct selftest_result {
 extern const struct field selftest_fields[]; /* struct selftest_result */
 
 enum selftest_verdict { SELFTEST_PASS, SELFTEST_FAIL, SELFTEST_UNKNOWN, SELFTEST_VERDICT_COUNT };
-const char *selftest_verdict_name(enum selftest_verdict); /* "pass", "fail", "unknown" */
 
 enum { SELFTEST_LINES_MAX = 2 * SELFTEST_SPINS + 16, SELFTEST_TEXT_MAX = 160 };
 
