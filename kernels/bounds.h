@@ -1,5 +1,5 @@
 /* The comparison of an output with its reference, which fills struct compare_result; CPU and GPU share this code.
- * cli/measure/check.h derives the bounds.
+ * results/check.md derives the bounds.
  *
  * For every row call compare_bound_of(), then compare_element() for each element, then compare_row_end(), and
  * compare_lse() where the problem has LSE. compare_merge() partial results in any order, then compare_finish() once.
@@ -38,7 +38,7 @@ struct reference_row {
 #define COMPARE_TOP_DOUBT 0x1p-42
 
 struct compare_bound {
-  double unit;         /* roundoff of this row, relative to its output: U of cli/measure/check.h */
+  double unit;         /* roundoff of this row, relative to its output: U of results/check.md */
   double element, row; /* bounds of an element and of the row's norm, without the terms in the output itself */
   double absolute;     /* added to each element's bound */
   double columns;      /* elements of a row of O */
@@ -55,7 +55,7 @@ struct compare_bound {
 #define COMPARE_ELEMENT_SPREAD 4.0
 
 /* What one step of a sum on tensor cores may lose, in units of 2^-24 of what the sum holds: where its terms have one
- * sign, and where they cancel. cli/measure/check.h derives both. */
+ * sign, and where they cancel. results/check.md derives both. */
 #define COMPARE_STEP_MEAN   5.0
 #define COMPARE_STEP_SPREAD 1.5
 
@@ -95,7 +95,7 @@ static inline ATTN_HD double compare_tanh_error(enum attn_dtype dtype) {
 }
 
 /* What a sum over keys, or over D, may lose by being cut: the relative units for terms of one sign and for terms that
- * cancel, by cli/measure/check.h. */
+ * cancel, by results/check.md. */
 struct compare_cuts {
   double mean, spread;
 };

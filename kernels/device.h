@@ -151,11 +151,11 @@ struct status bench_poison(struct bench *);
 /* Launches the bound plan once and waits for it. */
 struct status bench_launch(struct bench *);
 
-/* The error bounds of a dtype. bounds.h applies them; cli/measure/check.h derives them. */
+/* The error bounds of a dtype. bounds.h applies them; results/check.md derives them. */
 struct tolerance {
   double relative;  /* unit roundoff of the dtype */
   double absolute;  /* added to the bound of each element: the dtype's smallest number */
-  double frobenius; /* factor of the bound of the whole output's error norm (check.h) */
+  double frobenius; /* factor of the bound of the whole output's error norm */
   double step_keys; /* keys that a truncating tensor core adds to a sum over keys at once; 0: sums are rounded */
 };
 /* Of the bound variant: sums are truncated where it declares tensor cores, and on a GPU where it may use them unseen,

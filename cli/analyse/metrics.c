@@ -8,9 +8,9 @@
 #include "kernels/occupancy.h"
 #include "kernels/problem/work.h"
 
-const char *metrics_roof_name(enum roof_kind kind) {
+const char *metrics_roof_name(uint32_t kind) {
   static const char *const names[ROOF_COUNT] = {"none", "tensor_f16", "tensor_e4m3", "fp32", "dram"};
-  return names[kind];
+  return kind < ROOF_COUNT ? names[kind] : NULL;
 }
 
 /* ---- rates and roofs ----------------------------------------------------------------------------------------- */
@@ -154,6 +154,12 @@ uint64_t metrics_tiled_rows(const struct attn_problem *s, const struct attn_pass
   return (uint64_t)s->Sq * tiled_heads(s, pass);
 }
 
+/* Keys of the K/V tiles that have these ones. */
+static double tiled_keys(const struct attn_mask *mask, const struct attn_plan *plan, struct attn_keys seen) {
+  const uint64_t end = ceil_div(seen.end, plan->tile_kv) * plan->tile_kv;
+  return (double)((end < mask->Skv ? end : mask->Skv) - seen.first / plan->tile_kv * plan->tile_kv);
+}
+
 /* Keys that all q tiles of one head of a sequence load together: whole K/V tiles up to the last key that a tile's
  * last row attends. */
 static double keys_loaded(const struct attn_mask *mask, const struct attn_plan *plan, uint32_t heads) {
@@ -163,42 +169,26 @@ static double keys_loaded(const struct attn_mask *mask, const struct attn_plan *
   if (heads != 1) return (double)tiles * attn_keys_count(attn_mask_rows(mask, 0, mask->Sq));
   if (mask->left < 0 && mask->right < 0) return (double)tiles * mask->Skv;
   double keys = 0;
-  for (uint64_t tile = 0; tile < tiles; tile++) {
-    const uint32_t row = (uint32_t)(tile * plan->tile_q), left = mask->Sq - row;
-    const struct attn_keys seen = attn_mask_rows(mask, row, left < plan->tile_q ? left : plan->tile_q);
-    const uint64_t end = ceil_div(seen.end, plan->tile_kv) * plan->tile_kv;
-    keys += (double)((end < mask->Skv ? end : mask->Skv) - seen.first / plan->tile_kv * plan->tile_kv);
+  for (uint32_t tile = 0; tile < tiles; tile++) {
+    const struct attn_row_tile rows = attn_row_tile_of(0, mask->Sq, plan->tile_q, tile);
+    keys += tiled_keys(mask, plan, attn_mask_rows(mask, rows.first, rows.rows));
   }
   return keys;
 }
 
-/* The same of the tiles of one block of queries, whose list it is. */
-static double listed_keys_loaded(const struct attn_problem *s, const struct attn_plan *plan,
-                                 const struct attn_mask *mask, const struct attn_list *list, uint32_t first_row) {
-  const uint32_t block = s->sparse.block, left = mask->Sq - first_row, rows = left < block ? left : block;
+/* The same of the q tiles of all heads of sequence b, whose blocks of queries have lists. */
+static double listed_keys_loaded(const struct attn_problem *s, const struct attn_plan *plan, uint32_t b) {
+  const struct attn_sequence sequence = attn_sequence_of(s, b);
+  const struct attn_mask mask = attn_mask_of_sequence(s, &sequence);
+  const uint32_t block = s->sparse.block, tiles = attn_row_tiles(block, mask.Sq, plan->tile_q);
   double keys = 0;
-  for (uint32_t row = 0; row < rows; row += plan->tile_q) {
-    const uint32_t of_tile = rows - row < plan->tile_q ? rows - row : plan->tile_q;
-    for (uint32_t i = 0; i < list->count; i++) {
-      const struct attn_keys seen =
-          attn_keys_in_block(attn_mask_rows(mask, first_row + row, of_tile), block, attn_list_block(list, i));
-      const uint64_t end = ceil_div(seen.end, plan->tile_kv) * plan->tile_kv;
-      keys += (double)((end < mask->Skv ? end : mask->Skv) - seen.first / plan->tile_kv * plan->tile_kv);
-    }
-  }
-  return keys;
-}
-
-static double all_listed_keys_loaded(const struct attn_problem *s, const struct attn_plan *plan) {
-  double keys = 0;
-  for (uint32_t b = 0; b < s->B; b++) {
-    const struct attn_sequence sequence = attn_sequence_of(s, b);
-    const struct attn_mask mask = attn_mask_of_sequence(s, &sequence);
-    for (uint32_t row = 0; row < mask.Sq; row += s->sparse.block) {
-      for (uint32_t h = 0; h < s->Hq; h++) {
-        const struct attn_list list = attn_list_of(s, &sequence, h, row / s->sparse.block);
-        keys += listed_keys_loaded(s, plan, &mask, &list, row);
-      }
+  for (uint32_t tile = 0; tile < tiles; tile++) {
+    const struct attn_row_tile rows = attn_row_tile_of(block, mask.Sq, plan->tile_q, tile);
+    const struct attn_keys seen = attn_mask_rows(&mask, rows.first, rows.rows);
+    for (uint32_t h = 0; h < s->Hq; h++) {
+      const struct attn_list list = attn_list_of(s, &sequence, h, rows.first / block);
+      for (uint32_t i = 0; i < list.count; i++)
+        keys += tiled_keys(&mask, plan, attn_keys_in_block(seen, block, attn_list_block(&list, i)));
     }
   }
   return keys;
@@ -207,7 +197,8 @@ static double all_listed_keys_loaded(const struct attn_problem *s, const struct 
 /* Keys that all q tiles of all heads and sequences load together. */
 static double all_keys_loaded(const struct attn_problem *s, const struct attn_plan *plan, uint32_t heads) {
   double keys = 0;
-  if (attn_is_sparse(s)) return all_listed_keys_loaded(s, plan);
+  for (uint32_t b = 0; attn_is_sparse(s) && b < s->B; b++) keys += listed_keys_loaded(s, plan, b);
+  if (attn_is_sparse(s)) return keys;
   for (uint32_t i = 0; i < attn_group_count(s); i++) {
     const struct attn_group group = attn_group_of(s, i);
     const struct attn_mask mask = {.Sq = group.Sq, .Skv = group.Skv, .left = s->left, .right = s->right};

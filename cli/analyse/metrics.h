@@ -5,7 +5,7 @@
 #include "cli/record/record.h"
 
 enum roof_kind { ROOF_NONE, ROOF_TENSOR, ROOF_TENSOR_E4M3, ROOF_FP32, ROOF_DRAM, ROOF_COUNT };
-const char *metrics_roof_name(enum roof_kind); /* "none", "tensor_f16", "fp32", "dram" */
+const char *metrics_roof_name(uint32_t roof); /* "none", "tensor_f16", "fp32", "dram"; NULL past the last */
 
 struct mode_metrics {
   bool known;                   /* false: not timed */

@@ -104,7 +104,9 @@ static const struct {
 #undef SCALING_ROW
 };
 
-const char *scaling_verdict_name(enum scaling_verdict verdict) { return verdicts[verdict].name; }
+const char *scaling_verdict_name(uint32_t verdict) {
+  return verdict < SCALING_VERDICT_COUNT ? verdicts[verdict].name : NULL;
+}
 const char *scaling_verdict_help(enum scaling_verdict verdict) { return verdicts[verdict].help; }
 
 static bool is_less(double growth, double expected) { return growth < RESIDUAL_MIN * expected; }

@@ -27,7 +27,7 @@ enum scaling_verdict {
 #undef SCALING_ENUM
       SCALING_VERDICT_COUNT
 };
-const char *scaling_verdict_name(enum scaling_verdict);
+const char *scaling_verdict_name(uint32_t verdict); /* NULL past the last */
 const char *scaling_verdict_help(enum scaling_verdict);
 
 /* One row compared with the baseline row of its group. Rows of a group have the same variant text, card and Hq / Hkv

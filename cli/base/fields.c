@@ -48,6 +48,8 @@ static cJSON *bool_item(const struct value *v) { return cJSON_CreateBool(*(const
 
 static cJSON *u32_item(const struct value *v) { return json_new_uint(*(const uint32_t *)member_of(v)); }
 
+static cJSON *i32_item(const struct value *v) { return json_new_number(*(const int32_t *)member_of(v)); }
+
 static cJSON *u64_item(const struct value *v) { return json_new_uint(*(const uint64_t *)member_of(v)); }
 
 static cJSON *f64_item(const struct value *v) { return json_new_number(*(const double *)member_of(v)); }
@@ -187,6 +189,14 @@ static struct status read_u32_item(const struct source *s, const cJSON *item, ui
 
 static struct status read_u32(const struct source *s) { return read_u32_item(s, s->item, member_to(s)); }
 
+static struct status read_i32(const struct source *s) {
+  const double value = cJSON_IsNumber(s->item) ? s->item->valuedouble : NAN;
+  if (!(value >= INT32_MIN && value <= INT32_MAX && value == floor(value)))
+    return refuse(s, "must be a whole number of 32 bits");
+  *(int32_t *)member_to(s) = (int32_t)value;
+  return status_ok();
+}
+
 static struct status read_u64(const struct source *s) {
   return json_whole(s->doc, s->item, s->field->min, field_max(s->field), member_to(s));
 }
@@ -218,12 +228,16 @@ static struct status read_f64(const struct source *s) {
   return json_error(s->doc, s->item, false, "is %g, which it cannot be; from %g to %g is possible", value, min, max);
 }
 
-static struct status read_text(const struct source *s) {
+static struct status check_text(const struct source *s) {
   if (!cJSON_IsString(s->item)) return refuse(s, "must be a string");
   const size_t length = strlen(s->item->valuestring), capacity = s->field->capacity;
-  if (length >= capacity)
-    return json_error(s->doc, s->item, false, "has %zu bytes, at most %zu fit", length, capacity - 1);
-  memcpy(member_to(s), s->item->valuestring, length + 1);
+  if (length < capacity) return status_ok();
+  return json_error(s->doc, s->item, false, "has %zu bytes, at most %zu fit", length, capacity - 1);
+}
+
+static struct status read_text(const struct source *s) {
+  TRY(check_text(s));
+  memcpy(member_to(s), s->item->valuestring, strlen(s->item->valuestring) + 1);
   return status_ok();
 }
 
@@ -231,8 +245,13 @@ static struct status read_label(const struct source *s) { return cJSON_IsNull(s-
 
 static struct status read_name(const struct source *s) {
   if (cJSON_IsNull(s->item)) return status_ok(); /* the member arrived as NULL */
+  const char **name = member_to(s);
+  if (s->field->name == NULL) {
+    *name = s->item->valuestring;
+    return check_text(s);
+  }
   if (!cJSON_IsString(s->item)) return refuse(s, "must be a string or null");
-  *(const char **)member_to(s) = known_name(s->field, s->item->valuestring);
+  *name = known_name(s->field, s->item->valuestring);
   return status_ok();
 }
 
@@ -377,6 +396,7 @@ static const struct codec {
     [FIELD_BOOL] = {bool_item, read_bool, false},
     [FIELD_U32] = {u32_item, read_u32, false},
     [FIELD_U64] = {u64_item, read_u64, false},
+    [FIELD_I32] = {i32_item, read_i32, false},
     [FIELD_U32X3] = {u32x3_item, read_u32x3, false},
     [FIELD_INDEX] = {u64_item, read_index, true},
     [FIELD_F64] = {f64_item, read_f64, true},

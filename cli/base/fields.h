@@ -15,13 +15,14 @@
 enum field_kind {
   FIELD_BOOL,     /* bool */
   FIELD_U32,      /* uint32_t from min to max */
+  FIELD_I32,      /* int32_t */
   FIELD_U64,      /* uint64_t from min to max */
   FIELD_INDEX,    /* uint64_t from min to max; UINT64_MAX means no index and is null */
   FIELD_U32X3,    /* uint32_t[3], each from min to max: an array of three */
   FIELD_F64,      /* double; with a max, from min to max, or unknown */
   FIELD_TEXT,     /* char[capacity] */
   FIELD_LABEL,    /* char[capacity]; the empty text is null */
-  FIELD_NAME,     /* const char *: one of the names of name(), in static storage; NULL is null */
+  FIELD_NAME,     /* const char *: one of the names of name(), in static storage, or any text; NULL is null */
   FIELD_ENUM,     /* an enum: its name */
   FIELD_BITS,     /* uint64_t: an array of the names of the bits set. Bits past the last name count as the last. */
   FIELD_SETX3,    /* unsigned[3]: an array of three texts as fields_set_text makes them */
@@ -59,7 +60,8 @@ struct field {
   uint64_t min, max; /* max 0: the largest of the type */
   size_t capacity;
   /* The names of NAME, ENUM, BITS and SETX3; NULL past the last index. A NAME that is not among them is written and
-   * read as the last one. A NAME of a row without name() is written unchanged, and cannot be read. */
+   * read as the last one. A NAME of a row without name() is written unchanged. It is read, when it is shorter than
+   * `capacity`, as a pointer into the document. */
   const char *(*name)(uint32_t index);
   const struct field *fields;
   const struct field_hooks *hooks;

@@ -74,8 +74,9 @@ struct status json_need(const struct json_doc *, const cJSON *object, const char
                         const cJSON **out);
 
 /* Fails when `object` has a key that is not in the NULL-ended `known`, or the same key twice. The message offers the
- * nearest known key. */
+ * nearest known key. JSON_CHECK_KEYS takes the known keys as arguments. */
 struct status json_check_keys(const struct json_doc *, const cJSON *object, const char *const *known);
+#define JSON_CHECK_KEYS(doc, object, ...) json_check_keys(doc, object, (const char *const[]){__VA_ARGS__, NULL})
 
 /* Fails when any object of the document has the same key twice: readers differ in which of the two values they take.
  */

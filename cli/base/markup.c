@@ -96,7 +96,7 @@ void markup_xml_text(FILE *file, const char *text) {
   }
 }
 
-void markup_xml_attribute(FILE *file, const char *name, const char *value) {
+static void put_attribute(FILE *file, const char *name, const char *value) {
   fprintf(file, " %s=\"", name);
   markup_xml_text(file, value);
   fputc('"', file);
@@ -115,7 +115,7 @@ void markup_junit_open(FILE *file, const char *title, const char *suite, const s
   fprintf(file, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"%s\"", title);
   put_counts(file, count);
   fputs("  <testsuite", file);
-  markup_xml_attribute(file, "name", suite);
+  put_attribute(file, "name", suite);
   put_counts(file, count);
 }
 
@@ -132,8 +132,8 @@ void markup_junit_case(FILE *file, const struct junit_case *c) {
     return;
   }
   fprintf(file, ">\n      <%s", tag);
-  if (!is_skipped) markup_xml_attribute(file, "type", c->type);
-  markup_xml_attribute(file, "message", c->message);
+  if (!is_skipped) put_attribute(file, "type", c->type);
+  put_attribute(file, "message", c->message);
   if (is_skipped || c->body == NULL) {
     fputs("/>", file);
   } else {

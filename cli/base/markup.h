@@ -28,8 +28,6 @@ void markup_put_capped(FILE *, const char *text, size_t length, size_t most);
  * character. */
 const char *markup_entity(uint32_t character);
 void markup_xml_text(FILE *, const char *text);
-/* " name=\"value\"" */
-void markup_xml_attribute(FILE *, const char *name, const char *value);
 
 /* JUnit XML. A failure is a judgement, an error is one that could not be made. */
 enum junit_outcome { JUNIT_PASSED, JUNIT_FAILURE, JUNIT_ERROR, JUNIT_SKIPPED, JUNIT_OUTCOMES };

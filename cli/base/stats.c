@@ -104,7 +104,7 @@ enum stats_stop stats_should_stop(const struct stats_rule *rule, const struct st
   return STATS_GO_ON;
 }
 
-const char *stats_stop_name(enum stats_stop stop) {
+const char *stats_stop_name(uint32_t stop) {
   static const char *const names[STATS_STOP_COUNT] = {"go_on", "interval", "budget", "max_samples"};
-  return names[stop];
+  return stop < STATS_STOP_COUNT ? names[stop] : NULL;
 }

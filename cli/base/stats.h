@@ -43,4 +43,4 @@ struct stats_rule {
 /* Why measuring should stop now, or STATS_GO_ON. */
 enum stats_stop stats_should_stop(const struct stats_rule *, const struct stats *, double elapsed_s);
 
-const char *stats_stop_name(enum stats_stop); /* "interval", "budget", "max_samples" */
+const char *stats_stop_name(uint32_t stop); /* "interval", "budget", "max_samples"; NULL past the last */

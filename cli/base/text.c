@@ -54,6 +54,11 @@ void text_append(char *out, size_t size, const char *format, ...) {
   va_end(args);
 }
 
+bool text_ends_with(const char *text, const char *end) {
+  const size_t length = strlen(text), count = strlen(end);
+  return length >= count && strcmp(text + length - count, end) == 0;
+}
+
 void text_append_word(char *out, size_t size, const char *text) {
   static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%";
   if (*text != '\0' && strspn(text, plain) == strlen(text)) {

@@ -83,6 +83,8 @@ void text_wrap(FILE *, const char *lead, size_t indent, const char *text);
 /* The same for a printf format; lines after the first are indented by the width of `lead`. */
 void text_paragraph(FILE *, const char *lead, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
+bool text_ends_with(const char *text, const char *end);
+
 /* Appends to the text in `out`, a buffer of `size` bytes; what does not fit is cut. */
 void text_append(char *out, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void text_append_list(char *out, size_t size, const char *format, va_list) __attribute__((format(printf, 3, 0)));

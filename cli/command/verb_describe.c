@@ -223,7 +223,7 @@ static void describe_page(FILE *out, uint32_t index) {
 static const struct kind kinds[] = {
     {finding_at, .describe = describe_finding},
     {verdict_at, "a verdict of a comparison", .help = verdict_help_at, .code = verdict_code_at},
-    {record_status_name, "the status of a row", .help = status_help_at, .code = status_code_at},
+    {cell_status_name, "the status of a row", .help = status_help_at, .code = status_code_at},
     {column_at, "a column of the table", .help = column_help_at},
     {mark_at, "a mark of the table", .help = mark_help_at},
     {scaling_at, .describe = describe_scaling},

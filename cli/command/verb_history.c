@@ -47,11 +47,6 @@ static struct status read_file(struct reader *reader, const char *path) {
   return status;
 }
 
-static bool has_suffix(const char *name, const char *suffix) {
-  const size_t length = strlen(name), ending = strlen(suffix);
-  return length > ending && strcmp(name + length - ending, suffix) == 0;
-}
-
 static struct status read_path(struct reader *reader, const char *path, unsigned depth);
 
 static struct status read_entry(struct reader *reader, const char *folder, const char *name, unsigned depth) {
@@ -61,7 +56,8 @@ static struct status read_entry(struct reader *reader, const char *folder, const
   if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, name) >= sizeof path || stat(path, &found) != 0)
     return status_ok();
   if (S_ISDIR(found.st_mode)) return depth < DEPTH_MAX ? read_path(reader, path, depth + 1) : status_ok();
-  if (!S_ISREG(found.st_mode) || !(has_suffix(name, ".json") || has_suffix(name, ".journal"))) return status_ok();
+  if (!S_ISREG(found.st_mode) || !(text_ends_with(name, ".json") || text_ends_with(name, ".journal")))
+    return status_ok();
   const struct status status = read_file(reader, path);
   if (status.code != STATUS_INPUT && status.code != STATUS_NOT_COMPARABLE) return status;
   leave_out(reader, &status);

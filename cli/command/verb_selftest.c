@@ -38,9 +38,9 @@ static struct status judge_and_write(const struct options *options, const struct
 
 struct status verb_selftest(const struct options *options, struct outcome *outcome) {
   OWNED(owned_free) char *line = NULL;
-  struct selftest_result result;
+  struct selftest_result result = {.facts = {.spin_count = 0}};
   TRY(outputs_probe(options));
   TRY(measure(options, &line));
-  TRY(selftest_from_line(line, strlen(line), &result));
+  TRY(fields_from_line("self-test", line, strlen(line), selftest_fields, &result));
   return judge_and_write(options, &result, outcome);
 }

@@ -6,32 +6,12 @@
  * new/base that share the drift of the machine; unpaired ones (`--baseline FILE`, `attnbench compare`) are two
  * samples.
  *
- * Per case and mode the ratio new/base is the Hodges-Lehmann estimate on logarithms, its bounds come from the exact
- * rank distribution (signed-rank when paired, rank-sum when not). A verdict needs magnitude and confidence both: with
- * a threshold T a case is
+ * Per case and mode a verdict needs magnitude and confidence both. It is about time; SM cycles (time x SM clock),
+ * estimated in the same way, explain it. All cases together are judged too, by the geometric mean over the rows of
+ * each process. A row that fails is measured again in fresh processes (confirm_add).
  *
- *   regressed     estimate >= 1 + 0.75 T and lower bound > 1 + 0.1 T
- *   improved      the same of base/new, and a slowdown of T is excluded with 99.5 % (7 pairs: 99.2 %)
- *   same          estimate < 1 + 0.75 T and upper bound < 1 + T: a slowdown of T is excluded
- *   inconclusive  otherwise, or with fewer than 5 pairs, 3 + 3 processes, or with times that are not fit (throttled,
- *                 not settled, of one sample)
- *
- * The verdict is about time; SM cycles (time x SM clock), estimated in the same way, explain it. A slowdown in time
- * without one in cycles is the candidate's fault when its clock was lower pair by pair, since it draws more power;
- * else the verdict is `clock`. When cycles grow and the time does not, the verdict is `cycles` in pairs and `clock`
- * in two samples. Cells bound by DRAM are judged by time alone, since their time does not follow the SM clock.
- *
- * All cases together are judged too, by the geometric mean over the rows of each process, with the same rule and half
- * the threshold. This finds a slowdown that all cases share and that is too small to be significant in any one of
- * them.
- *
- * A row that is regressed must be regressed again in fresh processes, and a row that is undecided is measured again
- * up to three times (confirm_add). A row that fails must also pass a t-test with a Bonferroni correction: in pairs
- * for the number of suspects, in two samples, where the base is not measured again, for the number of all rows. The
- * decision line of 0.75 T lies below T, so that a true slowdown of T is found nearly always and not half of the time.
- * The lower bound protects against processes that fall into two groups. The confirmation makes false alarms rarer.
- * results/gate_rule.md has the resulting error rates, and `attnbench gate --selftest` measures them for one machine.
- */
+ * results/gate_rule.md has the rule, the reasons for it and its error rates. `attnbench gate --selftest` measures the
+ * rates for one machine. */
 #pragma once
 
 #include <stdbool.h>
@@ -40,7 +20,7 @@
 
 #include "cli/record/journal.h"
 
-/* The rule above. Ratios of the threshold, and the confidence of each one-sided bound. */
+/* Ratios of the threshold, and the confidence of each one-sided bound. */
 #define COMPARE_LINE_RATIO  0.75
 #define COMPARE_BOUND_RATIO 0.1
 #define COMPARE_CONFIDENCE  0.95

@@ -60,7 +60,7 @@ static const struct field identity_fields[] = {
 };
 
 static const struct field status_fields[] = {
-    FIELD("status", ENUM, struct record, status, .name = record_status_name),
+    FIELD("status", ENUM, struct record, status, .name = cell_status_name),
     FIELD_LABEL_OF("reason", struct record, reason),
     {0},
 };
@@ -98,7 +98,7 @@ static const struct field suspect_fields[] = {
 static const struct field row_fields[] = {
     FIELD("key", NAME, struct compare_row, key),
     FIELD("variant", NAME, struct compare_row, variant),
-    FIELD("mode", ENUM, struct compare_row, mode, .name = record_mode_name),
+    FIELD("mode", ENUM, struct compare_row, mode, .name = time_mode_name),
     FIELD_PART_OF("verdict", verdict_fields),
     FIELD("event_overhead_us", F64, struct compare_row, event_overhead_us),
     FIELD_PART_OF("ratios", ratio_fields),

@@ -1,23 +1,14 @@
 /* The first line of a worker: its device and what sits in its process. */
 #include "cli/measure/worker.h"
 
-#include <string.h>
-
 #include "cli/record/field_tables.h"
 
-static const struct field hello_fields[] = {
+const struct field hello_fields[] = {
     FIELD("device", OBJECT, struct worker_hello, device, .fields = record_device_fields),
     FIELD("device_count", U32, struct worker_hello, device_count, .min = 1),
     FIELD_TEXT_OF("profiled", struct worker_hello, profiled),
     {0},
 };
-
-char *hello_to_line(const struct worker_hello *hello) { return fields_to_line(hello_fields, hello); }
-
-struct status hello_from_line(const char *text, size_t length, struct worker_hello *out) {
-  memset(out, 0, sizeof *out);
-  return fields_from_line("worker", text, length, hello_fields, out);
-}
 
 struct status hello_failure(const cJSON *root) {
   const cJSON *failed = json_get(root, "failed"), *code = json_get(failed, "code"), *text = json_get(failed, "text");

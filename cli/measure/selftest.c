@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli/base/text.h"
 #include "cli/base/units.h"
@@ -56,13 +55,6 @@ const struct field selftest_fields[] = {
     {0},
 };
 
-char *selftest_to_line(const struct selftest_result *result) { return fields_to_line(selftest_fields, result); }
-
-struct status selftest_from_line(const char *line, size_t length, struct selftest_result *out) {
-  memset(out, 0, sizeof *out);
-  return fields_from_line("self-test", line, length, selftest_fields, out);
-}
-
 /* ---- spins --------------------------------------------------------------------------------------------------- */
 
 static const double spin_bound_us = 1.0, spin_bound_ratio = 0.01;
@@ -90,7 +82,7 @@ static struct selftest_sample median_sample(const struct selftest_timing *timing
 
 /* ---- lines --------------------------------------------------------------------------------------------------- */
 
-const char *selftest_verdict_name(enum selftest_verdict verdict) {
+static const char *verdict_name(enum selftest_verdict verdict) {
   static const char *const names[SELFTEST_VERDICT_COUNT] = {"pass", "fail", "unknown"};
   return names[verdict];
 }
@@ -239,7 +231,7 @@ static void add_json_line(cJSON *array, const struct selftest_line *line) {
   json_add_number(object, "value", line->value);
   json_add_number(object, "low", line->low);
   json_add_number(object, "high", line->high);
-  json_add_string(object, "verdict", selftest_verdict_name(line->verdict));
+  json_add_string(object, "verdict", verdict_name(line->verdict));
   json_add_string(object, "about", line->about);
 }
 
@@ -254,7 +246,7 @@ static void add_tool(cJSON *root) {
 static void add_summary(cJSON *root, const struct selftest_judgement *judgement) {
   cJSON *summary = cJSON_AddObjectToObject(root, "summary");
   for (enum selftest_verdict v = 0; v < SELFTEST_VERDICT_COUNT; ++v)
-    json_add_uint(summary, selftest_verdict_name(v), judgement->verdict_count[v]);
+    json_add_uint(summary, verdict_name(v), judgement->verdict_count[v]);
   json_add_uint(summary, "exit_code", judgement->exit_code);
 }
 

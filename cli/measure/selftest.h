@@ -17,12 +17,7 @@ struct selftest_result {
 
 extern const struct field selftest_fields[]; /* struct selftest_result */
 
-/* Writes one line of JSON, which the caller frees; NULL without memory. selftest_from_line reads it. */
-char *selftest_to_line(const struct selftest_result *);
-struct status selftest_from_line(const char *line, size_t length, struct selftest_result *out);
-
 enum selftest_verdict { SELFTEST_PASS, SELFTEST_FAIL, SELFTEST_UNKNOWN, SELFTEST_VERDICT_COUNT };
-const char *selftest_verdict_name(enum selftest_verdict); /* "pass", "fail", "unknown" */
 
 enum { SELFTEST_LINES_MAX = 2 * SELFTEST_SPINS + 16, SELFTEST_TEXT_MAX = 160 };
 

@@ -81,7 +81,9 @@ static struct status start_worker(struct supervisor *s) {
   if (answer.result == CHANNEL_CLOSED)
     return status_make(STATUS_DEVICE, "device %s could not be opened: %s", s->device_spec, end);
   struct status status = take_failure(answer.line, answer.length);
-  if (!status_failed(&status)) status = hello_from_line(answer.line, answer.length, &s->hello);
+  s->hello = (struct worker_hello){.device_count = 0};
+  if (!status_failed(&status))
+    status = fields_from_line("worker", answer.line, answer.length, hello_fields, &s->hello);
   if (status_failed(&status)) channel_end(&s->channel, patience_s, NULL);
   return status;
 }

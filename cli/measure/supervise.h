@@ -17,7 +17,7 @@ struct status supervise_load(const char *path, char **line);
  * it for cells of its variants alone. */
 void supervise_keep_apart(const struct attn_variant *);
 
-/* Starts a child process that runs the self-test of a device. On success *line is its answer (selftest_from_line),
+/* Starts a child process that runs the self-test of a device. On success *line is its answer (selftest_fields),
  * which the caller frees. A failure to open the device is returned as that process reported it. */
 struct status supervise_selftest(const char *device_spec, double timeout_s, char **line);
 

@@ -88,7 +88,7 @@ static struct status send_hello(struct device *device) {
       .device_count = device_count(device)};
   device_policy_read(device, &hello.device.policy);
   profiled_tool(hello.profiled);
-  return send_line(hello_to_line(&hello));
+  return send_line(fields_to_line(hello_fields, &hello));
 }
 
 /* ---- the open bench ------------------------------------------------------------------------------------------ */
@@ -499,5 +499,5 @@ struct status worker_selftest(const char *device_spec) {
   begin();
   struct selftest_result result;
   const struct status status = measure_self(device_spec, &result);
-  return answer(status, status_failed(&status) ? NULL : selftest_to_line(&result));
+  return answer(status, status_failed(&status) ? NULL : fields_to_line(selftest_fields, &result));
 }

@@ -1,6 +1,6 @@
 /* The worker process: it owns the device and measures one cell after another. The parent writes struct cell_request
  * to the request pipe; both are the same binary, so the bytes of the struct are the message. The worker replies with
- * lines of text: first struct worker_hello (hello_to_line), then one record per request (record_to_line). It exits
+ * lines of text: first struct worker_hello (hello_fields), then one record per request (record_to_line). It exits
  * when the request pipe is closed, or after a line that reports a failure of the device or of the worker itself. */
 #pragma once
 
@@ -33,9 +33,7 @@ struct worker_hello {
   uint32_t device_count;            /* how many devices of this kind a worker could open */
   char profiled[PROFILED_TEXT_MAX]; /* the profiler, sanitizer or debugger in the worker; "": none */
 };
-/* Writes one JSON object without a newline, which the caller frees; NULL without memory. */
-char *hello_to_line(const struct worker_hello *);
-struct status hello_from_line(const char *line, size_t length, struct worker_hello *out);
+extern const struct field hello_fields[];
 /* The failure that a line reports as {"failed": {"code": status code, "text": ...}}; success for any other line. */
 struct status hello_failure(const cJSON *line);
 
@@ -58,7 +56,7 @@ struct status worker_main(const char *device_spec, const char *const *objects, s
 /* Opens the objects and writes one line that describes their variants (load_describe), or the failure as above. */
 struct status worker_describe(const char *const *objects, size_t object_count);
 
-/* Opens the device, runs its self-test and writes one line (selftest_to_line), or the failure as above. */
+/* Opens the device, runs its self-test and writes one line (selftest_fields), or the failure as above. */
 struct status worker_selftest(const char *device_spec);
 
 /* Python functions as variants (callable_spec.h): a worker opens libpython, and the function becomes a library that

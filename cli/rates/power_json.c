@@ -8,7 +8,7 @@
 static const struct field row_fields[] = {
     FIELD("key", NAME, struct compare_power_row, key),
     FIELD("variant", NAME, struct compare_power_row, variant),
-    FIELD("mode", ENUM, struct compare_power_row, mode, .name = record_mode_name),
+    FIELD("mode", ENUM, struct compare_power_row, mode, .name = time_mode_name),
     FIELD("median_us", F64, struct compare_power_row, median_us),
     FIELD("spread_ratio", F64, struct compare_power_row, spread_ratio),
     FIELD("threshold", F64, struct compare_power_row, threshold),
@@ -48,7 +48,7 @@ static const struct field suite_fields[] = {
 static const struct field control_fields[] = {
     FIELD("key", NAME, struct compare_power_control, key),
     FIELD("variant", NAME, struct compare_power_control, variant),
-    FIELD("mode", ENUM, struct compare_power_control, mode, .name = record_mode_name),
+    FIELD("mode", ENUM, struct compare_power_control, mode, .name = time_mode_name),
     FIELD("percent", F64, struct compare_power_control, percent),
     FIELD("injected_ratio", F64, struct compare_power_control, injected_ratio),
     FIELD("time_ratio", F64, struct compare_power_control, time_ratio),

@@ -10,6 +10,6 @@ static const struct {
 #undef CELL_ROW
 };
 
-const char *cell_status_name(enum cell_status status) { return rows[status].name; }
+const char *cell_status_name(uint32_t status) { return status < CELL_STATUS_COUNT ? rows[status].name : NULL; }
 const char *cell_status_help(enum cell_status status) { return rows[status].help; }
 enum exit_code cell_status_exit_code(enum cell_status status) { return rows[status].exit; }

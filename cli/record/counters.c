@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/base/owned.h"
+#include "cli/base/text.h"
 #include "cli/record/field_tables.h"
 
 /* More than 1 by more than a counter's own noise is a value in percent. */
@@ -25,8 +26,7 @@ static const struct field row_fields[] = {
 
 static struct status check_values(const struct json_doc *doc, const cJSON *pass) {
   for (const cJSON *item = pass->child; item != NULL; item = item->next) {
-    const size_t length = strlen(item->string), suffix = strlen("ratio");
-    const bool is_ratio = length >= suffix && strcmp(item->string + length - suffix, "ratio") == 0;
+    const bool is_ratio = text_ends_with(item->string, "ratio");
     if (cJSON_IsObject(item)) TRY(check_values(doc, item));
     if (!cJSON_IsNumber(item)) continue;
     if (item->valuedouble < 0) return json_error(doc, item, false, "is below 0, which no counter is");
@@ -88,12 +88,11 @@ static struct status read_row(const struct json_doc *doc, const cJSON *item, con
 /* ---- the file ------------------------------------------------------------------------------------------------ */
 
 static struct status read_head(const struct json_doc *doc, struct counter_record *head) {
-  static const char *const keys[] = {"schema", "source", "cache", "launches", "rows", NULL};
   const cJSON *schema = json_get(doc->root, "schema");
   if (!cJSON_IsString(schema) || strcmp(schema->valuestring, COUNTERS_SCHEMA) != 0)
     return json_error(doc, schema != NULL ? schema : doc->root, false,
                       "is not a counter file; its \"schema\" must be \"%s\"", COUNTERS_SCHEMA);
-  TRY(json_check_keys(doc, doc->root, keys));
+  TRY(JSON_CHECK_KEYS(doc, doc->root, "schema", "source", "cache", "launches", "rows"));
   TRY(fields_read_part(doc, doc->root, record_counter_head_fields, head));
   if (head->source[0] == '\0') return json_error(doc, doc->root, false, "has an empty \"source\"; name the profiler");
   if (strcmp(head->cache, "cold") == 0 || strcmp(head->cache, "hot") == 0) return status_ok();

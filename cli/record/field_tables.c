@@ -66,7 +66,7 @@ const struct field record_case_fields[] = {
 };
 
 const struct field record_outcome_fields[] = {
-    FIELD("status", ENUM, struct record, status, .name = record_status_name),
+    FIELD("status", ENUM, struct record, status, .name = cell_status_name),
     FIELD("math", ENUM, struct record, math, .name = record_math_name),
     FIELD_LABEL_OF("reason", struct record, reason),
     {0},
@@ -173,7 +173,7 @@ const struct field record_time_fields[] = {
     FIELD("mad_us", F64, struct time_record, us.mad),
     FIELD("ci95_low_us", F64, struct time_record, us.ci_low, .alias = "ci_low_us"),
     FIELD("ci95_high_us", F64, struct time_record, us.ci_high, .alias = "ci_high_us"),
-    FIELD("stop", ENUM, struct time_record, stop, .name = record_stop_name),
+    FIELD("stop", ENUM, struct time_record, stop, .name = stats_stop_name),
     FIELD("launches_per_sample", U32, struct time_record, launches_per_sample),
     FIELD("settled", BOOL, struct time_record, settled),
     FIELD("warmup_s", F64, struct time_record, warmup_s, .max = RECORD_SECONDS_MOST),

@@ -56,9 +56,6 @@ extern const struct field record_device_fields[];   /* struct device_line; start
 /* Names by index, NULL past the last. */
 const char *record_device_kind_name(uint32_t index);
 const char *record_oracle_name(uint32_t index);
-const char *record_status_name(uint32_t index); /* of enum cell_status */
-const char *record_mode_name(uint32_t index);   /* of enum time_mode */
-const char *record_stop_name(uint32_t index);   /* of enum stats_stop */
 const char *record_tensor_name(uint32_t index);
 const char *record_math_name(uint32_t index);   /* of enum attn_math */
 const char *record_throttle_name(uint32_t bit); /* of NVML's clocks-event reasons, "unknown" past those known */

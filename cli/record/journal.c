@@ -86,7 +86,7 @@ static const struct field round_fields[] = {
     FIELD_TEXT_OF("variant", struct round_line, record.variant),
     FIELD_LABEL_OF("card", struct round_line, record.card, .left_out = true),
     FIELD("round", U32, struct round_line, round, .min = 1, .max = PROCESSES_MAX - 1),
-    FIELD("status", ENUM, struct round_line, record.status, .name = record_status_name),
+    FIELD("status", ENUM, struct round_line, record.status, .name = cell_status_name),
     FIELD_LABEL_OF("reason", struct round_line, record.reason),
     FIELD("time", OBJECT, struct round_line, record.time, .fields = record_times_fields, .optional = true),
     FIELD("wall_s", F64, struct round_line, record.wall_s, .required = true),

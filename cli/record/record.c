@@ -9,13 +9,6 @@
 
 /* ---- names --------------------------------------------------------------------------------------------------- */
 
-const char *record_status_name(uint32_t i) {
-  return i < CELL_STATUS_COUNT ? cell_status_name((enum cell_status)i) : NULL;
-}
-const char *record_mode_name(uint32_t i) { return i < TIME_MODE_COUNT ? time_mode_name((enum time_mode)i) : NULL; }
-
-const char *record_stop_name(uint32_t i) { return i < STATS_STOP_COUNT ? stats_stop_name((enum stats_stop)i) : NULL; }
-
 #define NAMES(function, ...)                                   \
   const char *function(uint32_t i) {                           \
     static const char *const names[] = {__VA_ARGS__};          \

@@ -35,7 +35,7 @@ enum cell_status {
 #undef CELL_ENUM
       CELL_STATUS_COUNT
 };
-const char *cell_status_name(enum cell_status);
+const char *cell_status_name(uint32_t status); /* NULL past the last */
 enum exit_code cell_status_exit_code(enum cell_status);
 const char *cell_status_help(enum cell_status);
 
@@ -109,7 +109,7 @@ struct counter_stall counter_record_top_stall(const struct counter_record *);
 
 /* The ways in which a cell is timed: cold, hot and steady. */
 
-const char *time_mode_name(enum time_mode); /* "cold", "hot", "steady" */
+const char *time_mode_name(uint32_t mode); /* "cold", "hot", "steady"; NULL past the last */
 /* Reads a list such as "hot,cold,steady", in any order; out[mode] says whether the list names the mode. The message
  * of STATUS_USAGE begins with "--modes". */
 struct status time_mode_parse_list(const char *text, bool out[TIME_MODE_COUNT]);

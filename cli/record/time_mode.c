@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-const char *time_mode_name(enum time_mode mode) {
+const char *time_mode_name(uint32_t mode) {
   static const char *const names[TIME_MODE_COUNT] = {
       [TIME_COLD] = "cold", [TIME_HOT] = "hot", [TIME_STEADY] = "steady"};
-  return names[mode];
+  return mode < TIME_MODE_COUNT ? names[mode] : NULL;
 }
 
 struct status time_mode_parse_list(const char *text, bool out[TIME_MODE_COUNT]) {

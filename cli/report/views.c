@@ -1,16 +1,6 @@
 /* The tables of what a report derives. */
 #include "cli/report/views.h"
 
-/* ---- names --------------------------------------------------------------------------------------------------- */
-
-static const char *name_of_roof(uint32_t i) { return i < ROOF_COUNT ? metrics_roof_name((enum roof_kind)i) : NULL; }
-
-static const char *name_of_verdict(uint32_t i) {
-  return i < SCALING_VERDICT_COUNT ? scaling_verdict_name((enum scaling_verdict)i) : NULL;
-}
-
-/* ---- tables -------------------------------------------------------------------------------------------------- */
-
 const struct field report_tool_fields[] = {
     FIELD_TEXT_OF("name", struct run_info, tool, .optional = true),
     FIELD_PART_OF("tool", record_tool_fields),
@@ -51,7 +41,7 @@ const struct field report_rate_fields[] = {
 };
 
 const struct field report_roof_fields[] = {
-    FIELD("name", ENUM, struct mode_metrics, roof, .name = name_of_roof),
+    FIELD("name", ENUM, struct mode_metrics, roof, .name = metrics_roof_name),
     FIELD("clock_mhz", F64, struct mode_metrics, roof_clock_mhz),
     FIELD("ratio", F64, struct mode_metrics, roof_ratio),
     FIELD("peak_ratio", F64, struct mode_metrics, peak_ratio),
@@ -86,7 +76,7 @@ const struct field report_scaling_fields[] = {
     FIELD("wave_ratio", F64, struct scaling, wave_ratio, .null_reason = "the plan has no launches"),
     FIELD("load_ratio", F64, struct scaling, load_ratio, .null_reason = "the plan has no launches"),
     FIELD("full_bh", F64, struct scaling, full_bh, .null_reason = "no grid that grows with B*Hq is known"),
-    FIELD("verdict", ENUM, struct scaling, verdict, .name = name_of_verdict),
+    FIELD("verdict", ENUM, struct scaling, verdict, .name = scaling_verdict_name),
     {0},
 };
 
@@ -101,7 +91,7 @@ const struct field report_counter_fields[] = {
 
 const struct field report_bound_by_fields[] = {
     FIELD("limit", ENUM, struct bound_by, limit, .name = bound_by_name),
-    FIELD("mode", ENUM, struct bound_by, mode, .name = record_mode_name, .column = ""),
+    FIELD("mode", ENUM, struct bound_by, mode, .name = time_mode_name, .column = ""),
     FIELD("ratio", F64, struct bound_by, ratio, .null_reason = "no share is known"),
     FIELD_TEXT_OF("text", struct bound_by, text),
     {0},

@@ -57,7 +57,7 @@ struct status gate_settings_read(const struct json_doc *doc, struct sweep *out) 
   if (!cJSON_IsObject(gate) || gate->child == NULL)
     return json_error(doc, gate, false,
                       "is not an object with values; give it \"threshold_percent\", \"cases\" or both, or remove it");
-  TRY(json_check_keys(doc, gate, (const char *const[]){"threshold_percent", "cases", NULL}));
+  TRY(JSON_CHECK_KEYS(doc, gate, "threshold_percent", "cases"));
   if (threshold != NULL) TRY(read_percent(doc, threshold, &out->gate.threshold_percent));
   TRY(read_cases(doc, json_get(gate, "cases"), out));
   out->gate.known = true;

@@ -218,13 +218,12 @@ static struct status read_axes(const struct json_doc *doc, const cJSON *item, co
 }
 
 static struct status read_requirements(const struct json_doc *doc, struct manifest *out) {
-  static const char *const keys[] = {"that", "because", NULL};
   const cJSON *list = json_get(doc->root, "requires"), *item, *that, *because;
   if (list == NULL) return status_ok();
   TRY(check_list(doc, list, MANIFEST_REQUIREMENTS_MAX));
   cJSON_ArrayForEach(item, list) {
     if (!cJSON_IsObject(item)) return json_refuse(doc, item, "give {\"that\": FORMULA, \"because\": SENTENCE}");
-    TRY(json_check_keys(doc, item, keys));
+    TRY(JSON_CHECK_KEYS(doc, item, "that", "because"));
     TRY(need(doc, item, "that", &that));
     TRY(need(doc, item, "because", &because));
     TRY(read_formula(doc, that, out, &out->requirement[out->requirement_count].that));
@@ -326,9 +325,8 @@ static struct status read_mapped_tensor(const struct json_doc *doc, const cJSON 
 /* {"tensor_map": "k", "box": [1, "KEYS", 64], "swizzle": 128} */
 static struct status read_tensor_map(const struct json_doc *doc, const cJSON *item, const struct manifest *m,
                                      struct manifest_launch *launch, struct manifest_argument *out) {
-  static const char *const keys[] = {"tensor_map", "box", "swizzle", NULL};
   const cJSON *box, *side;
-  TRY(json_check_keys(doc, item, keys));
+  TRY(JSON_CHECK_KEYS(doc, item, "tensor_map", "box", "swizzle"));
   if (launch->map_count == MANIFEST_MAPS_MAX)
     return json_error(doc, item, false, "is one tensor map too many; give at most %d", MANIFEST_MAPS_MAX);
   struct manifest_map *map = &launch->map[launch->map_count];
@@ -448,13 +446,11 @@ static struct status read_description(const struct json_doc *doc, const cJSON *o
 
 static struct status read_launch(const struct json_doc *doc, const cJSON *object, struct manifest *m,
                                  struct manifest_launch *out) {
-  static const char *const keys[] = {
-      "name",    "file",        "entry",       "arguments",        "grid", "block", "shared_memory",
-      "cluster", "axis_covers", "row_threads", "producer_threads", NULL};
   const cJSON *name = json_get(object, "name"), *entry, *grid, *block;
   if (!cJSON_IsObject(object))
     return json_refuse(doc, object, "give an object with \"file\", \"entry\", \"arguments\", ...");
-  TRY(json_check_keys(doc, object, keys));
+  TRY(JSON_CHECK_KEYS(doc, object, "name", "file", "entry", "arguments", "grid", "block", "shared_memory", "cluster",
+                      "axis_covers", "row_threads", "producer_threads"));
   snprintf(out->name, sizeof out->name, "main");
   if (name != NULL)
     TRY(read_text(doc, name, "abcdefghijklmnopqrstuvwxyz_", out->name, sizeof out->name,
@@ -524,29 +520,12 @@ static void write_limits(struct manifest *m) {
 }
 
 static struct status read_document(const struct json_doc *doc, struct manifest *out) {
-  static const char *const keys[] = {"attnbench_kernel",
-                                     "name",
-                                     "about",
-                                     "math",
-                                     "compute_capability",
-                                     "dtypes",
-                                     "D",
-                                     "causal",
-                                     "takes",
-                                     "constants",
-                                     "requires",
-                                     "launches",
-                                     "tile_q",
-                                     "tile_kv",
-                                     "splits",
-                                     "stages",
-                                     "workspace_bytes",
-                                     "$schema",
-                                     NULL};
   if (!cJSON_IsObject(doc->root))
     return json_error(doc, doc->root, false,
                       "is not an object; a manifest begins with {\"attnbench_kernel\": 1, ...");
-  TRY(json_check_keys(doc, doc->root, keys));
+  TRY(JSON_CHECK_KEYS(doc, doc->root, "attnbench_kernel", "name", "about", "math", "compute_capability", "dtypes",
+                      "D", "causal", "takes", "constants", "requires", "launches", "tile_q", "tile_kv", "splits",
+                      "stages", "workspace_bytes", "$schema"));
   TRY(read_head(doc, out));
   TRY(read_capability(doc, out));
   TRY(read_dtypes(doc, out));
@@ -561,11 +540,7 @@ static struct status read_document(const struct json_doc *doc, struct manifest *
   return status_ok();
 }
 
-bool manifest_is(const char *path) {
-  static const char end[] = ".json";
-  const size_t length = strlen(path);
-  return length >= sizeof end - 1 && strcmp(path + length - (sizeof end - 1), end) == 0;
-}
+bool manifest_is(const char *path) { return text_ends_with(path, ".json"); }
 
 struct status manifest_parse(const char *path, const char *text, size_t length, struct manifest *out) {
   OWNED(json_free) struct json_doc doc = {.root = NULL};

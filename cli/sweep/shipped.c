@@ -28,9 +28,8 @@ static void program_folder(char out[PATH_MAX]) {
 
 static bool is_name(const char *text) {
   const size_t length = strlen(text);
-  const bool has_suffix = length >= sizeof suffix - 1 && strcmp(text + length - (sizeof suffix - 1), suffix) == 0;
   return length > 0 && strcmp(text, "-") != 0 && length < NAME_MAX_BYTES && strchr(text, '/') == NULL &&
-         !has_suffix && access(text, F_OK) != 0;
+         !text_ends_with(text, suffix) && access(text, F_OK) != 0;
 }
 
 bool shipped_find(const char *name, char out[PATH_MAX]) {
@@ -53,7 +52,7 @@ struct names {
 static void add_name(const char *file, struct names *out) {
   const size_t length = strlen(file);
   if (out->count == NAMES_MAX || length < sizeof suffix || length >= NAME_MAX_BYTES) return;
-  if (strcmp(file + length - (sizeof suffix - 1), suffix) != 0) return;
+  if (!text_ends_with(file, suffix)) return;
   char *name = out->text[out->count];
   snprintf(name, NAME_MAX_BYTES, "%.*s", (int)(length - (sizeof suffix - 1)), file);
   out->list[out->count++] = name;

@@ -111,7 +111,7 @@ static struct status read_tuning(const struct json_doc *doc, const cJSON *entry,
   char problem[VARIANT_SPEC_PROBLEM_MAX];
   if (!cJSON_IsObject(entry))
     return json_error(doc, entry, false, "is not an object; write {\"case\": KEY, \"variant\": NAME:KEY=VALUE}");
-  TRY(json_check_keys(doc, entry, (const char *const[]){"case", "variant", NULL}));
+  TRY(JSON_CHECK_KEYS(doc, entry, "case", "variant"));
   TRY(read_text_at(doc, entry, "case", &key));
   TRY(read_text_at(doc, entry, "variant", &variant));
   struct attn_case *tuned = find_case(out, key->valuestring);
@@ -157,7 +157,7 @@ static struct status read_baseline(const struct json_doc *doc, struct sweep *out
   if (!item) return status_ok();
   if (!cJSON_IsObject(item) || !item->child)
     return json_error(doc, item, false, "is not an object with values; give it \"B\", \"H\" or both, or remove it");
-  TRY(json_check_keys(doc, item, (const char *const[]){"B", "H", NULL}));
+  TRY(JSON_CHECK_KEYS(doc, item, "B", "H"));
   TRY(read_whole_at(doc, item, "B", ATTN_B_MAX, &out->baseline.B));
   TRY(read_whole_at(doc, item, "H", ATTN_H_MAX, &out->baseline.Hq));
   out->has_baseline = baseline_matches(out);
@@ -222,13 +222,11 @@ static struct status refuse_other_files(const struct json_doc *doc) {
 }
 
 static struct status read_document(const struct json_doc *doc, struct sweep *out) {
-  static const char *const keys[] = {
-      "attnbench_sweep", "name",     "about", "defaults", "shapes", "grid", "variants", "only",
-      "tuned",           "baseline", "gate",  "$schema",  NULL};
   if (!cJSON_IsObject(doc->root))
     return json_error(doc, doc->root, false, "is not an object; a sweep begins with {\"attnbench_sweep\": 1, ...");
   TRY(refuse_other_files(doc));
-  TRY(json_check_keys(doc, doc->root, keys));
+  TRY(JSON_CHECK_KEYS(doc, doc->root, "attnbench_sweep", "name", "about", "defaults", "shapes", "grid", "variants",
+                      "only", "tuned", "baseline", "gate", "$schema"));
   TRY(read_format(doc));
   TRY(read_name(doc, out));
   TRY(read_about(doc, out));

@@ -2,19 +2,16 @@
 #include "cli/sweep/variant_spec.h"
 
 #include "kernels/pick.h"
+#include "kernels/plugin.h"
 
-static void add_tunables(cJSON *object, const struct attn_variant *variant) {
-  cJSON *tunables = cJSON_AddArrayToObject(object, "tunables");
-  for (size_t i = 0; i < variant_tunable_count(variant); ++i) {
-    const struct attn_tunable *t = &variant->tunables[i];
-    cJSON *tunable = json_add_element(tunables);
-    json_add_string(tunable, "name", t->name);
-    json_add_number(tunable, "min", t->min);
-    json_add_number(tunable, "max", t->max);
-    json_add_number(tunable, "default", t->default_value);
-    json_add_string(tunable, "help", t->help);
-  }
-}
+const struct field variant_tunable_fields[] = {
+    FIELD("name", NAME, struct attn_tunable, name, .capacity = ATTN_PLUGIN_NAME_MAX + 1, .required = true),
+    FIELD("min", I32, struct attn_tunable, min),
+    FIELD("max", I32, struct attn_tunable, max),
+    FIELD("default", I32, struct attn_tunable, default_value),
+    FIELD("help", NAME, struct attn_tunable, help, .capacity = ATTN_PLUGIN_TEXT_MAX + 1, .required = true),
+    {0},
+};
 
 static const char *runs_on(const struct attn_variant *variant) {
   if (variant->picks != NULL || variant->runs_anywhere) return "any";
@@ -54,7 +51,9 @@ static void add_variant(cJSON *object, const struct variant_here *here) {
   json_add_string(object, "runs_on", runs_on(variant));
   add_takes(object, variant->takes);
   json_add_bool(object, "writes_lse", (variant->takes & ATTN_TAKES_LSE) != 0);
-  add_tunables(object, variant);
+  cJSON *tunables = cJSON_AddArrayToObject(object, "tunables");
+  for (size_t i = 0; i < variant_tunable_count(variant); ++i)
+    fields_write(json_add_element(tunables), variant_tunable_fields, &variant->tunables[i]);
   add_picks(object, variant->picks);
   json_add_bool(object, "available", here->why_not == NULL);
   json_add_string(object, "reason", here->why_not);

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cli/base/json.h"
+#include "cli/base/fields.h"
 #include "kernels/problem/axes.h"
 #include "kernels/variant.h"
 
@@ -98,6 +98,8 @@ struct variant_here {
   const struct attn_variant *variant;
   const char *why_not; /* why it cannot run; NULL: it can */
 };
+
+extern const struct field variant_tunable_fields[]; /* struct attn_tunable */
 
 /* Adds "variants": [...] of `attnbench list --json`. */
 void variant_json_add(cJSON *object, const struct variant_here *, size_t count);

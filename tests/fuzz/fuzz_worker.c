@@ -5,16 +5,16 @@
 #include "tests/fuzz/fuzz.h"
 
 static void read_greeting(const char *line, size_t length) {
-  struct worker_hello hello;
+  struct worker_hello hello = {.device_count = 0};
   struct json_doc doc;
   struct status status = json_parse("worker", line, length, &doc);
   if (is_refused(&status)) return;
   status = hello_failure(doc.root);
   json_free(&doc);
   if (is_refused(&status)) return;
-  status = hello_from_line(line, length, &hello);
+  status = fields_from_line("worker", line, length, hello_fields, &hello);
   if (is_refused(&status)) return;
-  char *again = hello_to_line(&hello);
+  char *again = fields_to_line(hello_fields, &hello);
   expect(again != NULL);
   free(again);
 }

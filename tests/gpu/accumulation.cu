@@ -1,7 +1,7 @@
 /* How tensor cores add: what a step of mma.sync and of wgmma keeps of the products and of the sum, found by sums
  * whose result depends on it. Prints which small products survive beside 1, then which model every one of many random
  * steps agrees with: "fits NAME KEYS BITS" for steps of so many keys whose terms keep so many bits below the leading
- * bit of the largest. Exit status 1: no model fits, 2: no GPU. The bounds of cli/measure/check.h rest on it. */
+ * bit of the largest. Exit status 1: no model fits, 2: no GPU. The bounds of results/check.md rest on it. */
 #include <cmath>
 #include <cstdint>
 #include <cstdio>

@@ -28,10 +28,10 @@ static const char *dtype_word(uint32_t i) {
 }
 
 /* Sampling that goes on is in no report. */
-static const char *stop_word(uint32_t i) { return record_stop_name(STATS_GO_ON + 1 + i); }
+static const char *stop_word(uint32_t i) { return stats_stop_name(STATS_GO_ON + 1 + i); }
 
 /* A profiler counts cold or hot launches. */
-static const char *cache_word(uint32_t index) { return index <= TIME_HOT ? record_mode_name(index) : NULL; }
+static const char *cache_word(uint32_t index) { return index <= TIME_HOT ? time_mode_name(index) : NULL; }
 
 static const struct {
   const char *file, *definition, *property;
@@ -43,10 +43,10 @@ static const struct {
     {REPORT, "shape", "dtype", dtype_word},
     {REPORT, "time", "stop", stop_word},
     {REPORT, "counters", "cache", cache_word},
-    {REPORT, "result", "status", record_status_name},
+    {REPORT, "result", "status", cell_status_name},
     {REPORT, "result", "math", record_math_name},
-    {COMPARE, "side", "status", record_status_name},
-    {COMPARE, "row", "mode", record_mode_name},
+    {COMPARE, "side", "status", cell_status_name},
+    {COMPARE, "row", "mode", time_mode_name},
     {COMPARE, "row", "verdict", verdict_at},
     {COMPARE, "suite", "verdict", verdict_at},
 };
