@@ -32,15 +32,19 @@ static void append_counts(const struct record *records, size_t count, char out[F
 void failures_text(const struct record *records, size_t count, uint64_t expected, char out[FAILURES_TEXT_MAX]) {
   const struct record *first = first_failed(records, count);
   const uint64_t missing = expected > count ? expected - count : 0;
-  size_t failed = 0, left_out = 0;
+  size_t failed = 0, left_out = 0, skipped = 0;
   out[0] = '\0';
   for (size_t i = 0; i < count; ++i) {
     failed += is_failed(&records[i]);
     left_out += records[i].status == CELL_left_out;
+    skipped += records[i].status == CELL_skipped;
   }
   if (missing > 0)
     text_append(out, FAILURES_TEXT_MAX, "%" PRIu64 " of %" PRIu64 " cells %s not measured", missing, expected,
                 missing == 1 ? "was" : "were");
+  if (skipped == count && count > 0)
+    text_append(out, FAILURES_TEXT_MAX, "%severy row is skipped, first: %s %s: %s", missing > 0 ? ", " : "",
+                records[0].attn_case.key, records[0].variant, records[0].reason);
   if (first == NULL) return;
   text_append(out, FAILURES_TEXT_MAX, "%s%zu of %" PRIu64 " cells %s", missing > 0 ? ", " : "", failed, expected,
               left_out < failed ? "failed" : "have no result");

@@ -136,6 +136,9 @@ static void count_statuses(struct report *report) {
     ++report->status_count[status];
     if (exit != EXIT_CODE_OK && worst != EXIT_CODE_WRONG) worst = exit;
   }
+  /* A run whose rows are all skipped has no result; a plan of such rows says just that. */
+  if (report->journal->has_device && report->status_count[CELL_skipped] == report->row_count && report->row_count > 0)
+    worst = EXIT_CODE_COVERAGE;
   report->exit_code = worst;
 }
 
