@@ -175,12 +175,12 @@ expect_bad() {
 }
 
 @test "text of any bytes from an object leaves the report valid" {
-  must 0 run_with "$(plugin bad_reason)" --variants bad_reason
+  must 4 run_with "$(plugin bad_reason)" --variants bad_reason
   expect_json "$TMP/r.json" 'd["results"][0]["reason"] == "not? ? text"'
 }
 
 @test "a variant that refuses without a word, and one that asks for all memory, are told as such" {
-  must 0 run_with "$(plugin no_reason)" --variants no_reason
+  must 4 run_with "$(plugin no_reason)" --variants no_reason
   expect_json "$TMP/r.json" 'all((r["status"], r["reason"]) == ("skipped", "gives no reason") for r in d["results"])'
   must 4 run_with "$(plugin endless_workspace)" --variants endless_workspace
   expect_json "$TMP/r.json" 'all(r["status"] == "oom_predicted" and "needs 18447 PB with" in r["reason"] for r in d["results"])'
