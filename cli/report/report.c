@@ -127,6 +127,14 @@ static struct status derive_rows(struct report *report, const struct diagnose_ev
   return status_ok();
 }
 
+/* A run whose rows are all skipped has no result. A plan of such rows says just that, and a shard may hold no others.
+ */
+static bool is_all_skipped(const struct report *report) {
+  const struct journal_data *journal = report->journal;
+  return journal->has_device && journal->run.shard[0] == '\0' && report->row_count > 0 &&
+         report->status_count[CELL_skipped] == report->row_count;
+}
+
 static void count_statuses(struct report *report) {
   const bool missing = report->row_count < report->journal->run.cell_count;
   enum exit_code worst = missing ? EXIT_CODE_COVERAGE : EXIT_CODE_OK;
@@ -136,9 +144,7 @@ static void count_statuses(struct report *report) {
     ++report->status_count[status];
     if (exit != EXIT_CODE_OK && worst != EXIT_CODE_WRONG) worst = exit;
   }
-  /* A run whose rows are all skipped has no result; a plan of such rows says just that. */
-  if (report->journal->has_device && report->status_count[CELL_skipped] == report->row_count && report->row_count > 0)
-    worst = EXIT_CODE_COVERAGE;
+  if (is_all_skipped(report)) worst = EXIT_CODE_COVERAGE;
   report->exit_code = worst;
 }
 
