@@ -59,11 +59,11 @@ static const struct verb_row verbs[VERB_COUNT] = {
                    "attnbench tune --sweep v3 --variant split_kv", 0, 0},
     [VERB_DESCRIBE] =
         {"describe", "explain a word: a variant, column, status, finding, ...",
-         "attnbench describe NAME [--shape SPEC] [--gpu NAME]",
+         "attnbench describe [WORD] [--shape SPEC] [--gpu NAME]",
          "explain a variant, a column of the table (waves), a status (wrong), a finding, a verdict, an exit "
-         "code (4) or a key of the problem (causal); for a variant, also what it launches for a shape. "
-         "attnbench describe problem lists the keys",
-         "attnbench describe wgmma", 1, 1, "name"},
+         "code (4), a key of the problem (causal) or another word of the pages (round); for a variant, also what it "
+         "launches for a shape. attnbench describe problem lists the keys; without a WORD all words are listed",
+         "attnbench describe wgmma", 0, 1, "word"},
     [VERB_GENERATE] = {"generate", "the man page, or completion for bash, zsh or fish",
                        "attnbench generate man|bash|zsh|fish", "print the man page, or a shell's completion script",
                        "source <(attnbench generate bash)", 1, 1, "name"},
