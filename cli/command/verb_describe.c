@@ -456,49 +456,6 @@ static bool is_value(FILE *out, const char *name) {
   return is_known;
 }
 
-/* Names in use elsewhere, letter case free, and the word that attnbench has for them. */
-static const struct {
-  const char *name, *word;
-} synonyms[] = {
-    {"sliding window", "window"},
-    {"sliding_window", "window"},
-    {"window_size", "window"},
-    {"swa", "window"},
-    {"paged", "page"},
-    {"paged kv", "page"},
-    {"page_size", "page"},
-    {"block_table", "page"},
-    {"varlen", "batch"},
-    {"cu_seqlens", "batch"},
-    {"cu_seqlens_q", "batch"},
-    {"cu_seqlens_k", "batch"},
-    {"sliding", "window"},
-    {"shape", "case"},
-    {"bounds", "bound_by"},
-    {"speedup_vs", "vs ref"},
-    {"gqa", "H"},
-    {"mqa", "H"},
-    {"logsumexp", "lse"},
-    {"softmax_lse", "lse"},
-    {"is_causal", "causal"},
-    {"logit cap", "softcap"},
-    {"block-sparse", "sparse"},
-    {"latent attention", "v_in_k"},
-    {"head_dim", "D"},
-    {"tflop/s", "rate"},
-    {"tflops", "rate"},
-    {"speedup", "vs ref"},
-    {"energy_pj_per_flop", "energy"},
-};
-
-/* NULL: attnbench has no other word for it. */
-static const char *synonym_of(const char *name) {
-  for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; ++i) {
-    if (strcasecmp(synonyms[i].name, name) == 0) return synonyms[i].word;
-  }
-  return attn_dtype_called(name);
-}
-
 /* Adds the words of "power, energy" one by one. */
 static size_t add_words(const char *words, char word[][WORD_MAX], size_t count) {
   for (const char *at = words; count < NAMES_MAX; at += 2) {
