@@ -105,7 +105,7 @@ void options_help_short(FILE *out) {
     if (row->brief != NULL) fprintf(out, "  %-18s %s\n", head, row->brief);
   }
   fputs(
-      "\nTo begin with: attnbench --sweep v3          A kernel of yours: --load ./mine.so\n"
+      "\nTo begin with: attnbench --sweep v3        A kernel of yours: --load ./mine.so\n"
       "attnbench VERB --help: options of a verb; attnbench --help all: every option;\n"
       "attnbench describe WORD says what a word of the table means.\n",
       out);

@@ -166,7 +166,9 @@ static const struct option_row rows[] = {
              "case's key; repeat "
              "to narrow further. attnbench describe problem lists the keys"},
     {"Selection", "--only", "KEY/VARIANT", MEASURES, LIST(only, OPTIONS_LIST_MAX), FLAGS(OPTION_RELAYED),
-     .help = "measure only this cell, named as in reports, or all variants of the case KEY; repeat for more"},
+     .help = "measure only this cell, named as in reports, or all variants of the case KEY; either may be a glob, "
+             "such as "
+             "'*/wgmma'; repeat for more"},
     {"Selection", "--shard", "I/N|auto", IN(RUN), TEXT(shard),
      .help = "measure only part I of N. Every process deals the cases to the N shards in the same way. Measure each "
              "shard into a journal of its own, then join them with attnbench merge. auto takes I and N from Slurm "

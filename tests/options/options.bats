@@ -51,7 +51,12 @@ load ../helper
   expect_refusal 2 'the first word may be a verb (run plan list' -- bench --sweep v3
   expect_refusal 2 '"foo" is not understood; the keys are' -- --shape B=1,H=1,S=8,D=8,foo
   expect_err 'bhsd, bshd, qkv, hnd, v_in_k stand alone'
-  expect_refusal 2 '--sweep is missing; for example: attnbench --sweep v3' --
+  expect_refusal 2 '--sweep or --shape is missing; for example: attnbench --sweep v3; see attnbench --help' --
+  expect_refusal 2 'keys of --shape have commas between them: --shape B=1,H=8,H=2' -- --shape B=1 H=2 S=64
+  expect_refusal 2 'ab always does' -- ab --base "$ATTNBENCH" --sweep v3 --quick
+  expect_refusal 7 'did you mean prefill, which attnbench comes with?' -- --sweep prefill.json
+  expect_refusal 7 'cannot be opened' -- --sweep nothing_like.json
+  expect_refusal 2 'did you mean window?' -- --sweep v3 --filter sliding_window=3:0
   expect_refusal 7 'is no sweep but a file of "attnbench.times/1"; attnbench report FILE shows' -- --sweep tests/data/times_s1.json
   expect_refusal 7 'is no sweep but the manifest of a kernel; give it to --load' -- --sweep "$(write_file k.json '{"attnbench_kernel": 1}')"
   expect_refusal 2 'give the path of the Python file' -- --sweep v3 --load "$TMP/none.py:f"
@@ -169,7 +174,7 @@ WORDS
 }
 
 @test "a misspelt verb is named" { expect_refusal 2 'did you mean the verb plan' -- plam; }
-@test "no sweep is a usage error" { expect_refusal 2 '--sweep is missing' -- ; }
+@test "no sweep is a usage error" { expect_refusal 2 '--sweep or --shape is missing' -- ; }
 @test "plan without a GPU name is a usage error" { expect_refusal 2 '--gpu is missing' -- plan --sweep shapes/v3.json; }
 @test "an unknown GPU offers the nearest one" {
   expect_refusal 2 'did you mean h100' -- plan --sweep shapes/v3.json --gpu h101
