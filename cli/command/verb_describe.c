@@ -228,37 +228,32 @@ static const struct word columns[] = {
     {"variant", "the kernel. > marks the fastest of the case, ! a row that failed"},
     {"status", "ok: the result is right. Other values, such as wrong or skipped, have a reason below the table"},
     {"hot",
-     "median time of one launch in a CUDA graph of launches back to back. *: its interval was still wide when the "
-     "time "
-     "budget was used up"},
+     "median time of one launch in a CUDA graph of launches back to back. *: its interval was still wide when "
+     "the time budget was used up"},
     {"cold", "median time of one launch after the L2 cache was flushed"},
     {"steady",
-     "only with --modes steady: median time of one launch, and its rate, after launches back to back for seconds: "
-     "the "
-     "sustained speed under the power limit. hot is some milliseconds of launches on a card that is not warm yet"},
+     "only with --modes steady: median time of one launch, and its rate, after launches back to back for "
+     "seconds: the sustained speed under the power limit. hot is some milliseconds of launches on a card that "
+     "is not warm yet"},
     {"power, energy",
-     "only with --modes steady: the power that the whole card drew during the steady time, and its energy for each "
-     "floating-point operation"},
+     "only with --modes steady: the power that the whole card drew during the steady time, and its energy for "
+     "each floating-point operation"},
     {"rate", "floating-point operations that the case needs, over the hot time"},
     {"roof",
-     "share that the rate reached of the limit that binds the row: the peak of the pipe that the variant uses, "
-     "tensor "
+     "share that the row reached of the limit that binds it: the peak of the pipe that the variant uses, tensor "
      "cores (tensor) or fp32 units (fp32), or of DRAM (dram) where moving the bytes takes longer than the "
-     "operations. "
-     "Peaks are those at the highest clock. Rows of one case may have different limits"},
+     "operations. Peaks are those at the highest clock. Rows of one case may have different limits"},
     {"grid, blocks", "blocks of the launch along x, y and z, and their number"},
     {"waves",
-     "blocks of the launch, divided by the blocks that the GPU can hold at once. Below 1 a part of the GPU stays "
-     "idle; "
-     "1.1 waves take about as long as 2"},
+     "blocks of the launch, divided by the blocks that the GPU can hold at once. Below 1 a part of the GPU "
+     "stays idle; 1.1 waves take about as long as 2"},
     {"error", "largest difference from the fp64 oracle"},
     {"vs ref",
      "hot time of the reference (cudnn) over that of the row, the two timed in turns: above 1 the row is faster"},
     {"kernel", "vs ref with the reference's memset nodes subtracted, for rows below 30 us"},
     {"B*H",
-     "number of (batch, query head) pairs: in the row with the fewest, which the others are compared with, and in "
-     "the "
-     "row with the most"},
+     "number of (batch, query head) pairs: in the row with the fewest, which the others are compared with, and "
+     "in the row with the most"},
     {"full at", "the number of (batch, head) pairs at which the grid fills one wave"},
     {"work", "how many times the operations grew from the row with the fewest pairs"},
     {"per SM", "how many times the blocks of the busiest SM grew from the row with the fewest pairs"},
@@ -277,35 +272,34 @@ static const struct word glossary[] = {
     {"mode", "how a time is taken: hot, cold or steady"},
     {"reference", "the variant that every row is timed against in turns, by default cudnn"},
     {"round",
-     "one fresh process that measures the cells once. Launches of one process share clocks and memory layout, so "
-     "rounds are the evidence of a gate"},
+     "one fresh process that measures the cells once. Launches of one process share clocks and memory layout, "
+     "so rounds are the evidence of a gate"},
     {"finding",
-     "what the diagnosis says of a row: the measured fact, what it means, one change (results/findings.md has all)"},
+     "what the diagnosis says of a row: the measured fact, what it means, one change (results/findings.md has "
+     "all)"},
     {"base, new", "the two sides of a comparison: what is compared with, and what is judged"},
     {"baseline", "a committed report that later ones are compared with"},
     {"verdict", "what a comparison says of a row: same, regressed, improved, inconclusive, ..."},
     {"burst",
-     "launches for some milliseconds on a card that has just begun to work, as for a hot time. Long launches may "
-     "already be limited by power in that time"},
+     "launches for some milliseconds on a card that has just begun to work, as for a hot time. Long launches "
+     "may already be limited by power in that time"},
     {"fastest",
      "the row with the least hot time in its case, marked >. The line below the table counts the cases of each "
      "variant"},
     {"severe, warning, note", "how serious a finding is, the most serious first (results/findings.md)"},
     {"anchor",
-     "an older revision, usually the last release, that a change is compared with beside its base, so that small "
-     "slowdowns do not add up"},
+     "an older revision, usually the last release, that a change is compared with beside its base, so that "
+     "small slowdowns do not add up"},
     {"change", "of a history: a run from which on the level of a series is another one"},
     {"surely", "of a history: the range of commits that holds the change in 19 of 20 cases"},
     {"against",
-     "of a history: what tells a slower card or host from a slower kernel: the reference that was timed in turns; "
-     "the "
-     "vendor's rows of the same run (anchors); or nothing, so that raw times are compared"},
+     "of a history: what tells a slower card or host from a slower kernel: the reference that was timed in "
+     "turns; the vendor's rows of the same run (anchors); or nothing, so that raw times are compared"},
     {"stands, reverted", "of a change in a history: whether the level is still that one at the end"},
     {"drifts", "of a series in a history: a line fits it better than steps, so that no commit is to blame"},
     {"triton",
-     "a Triton kernel is measured as the Python function that launches it (--load FILE.py:FUNCTION), or as a file "
-     "that "
-     "scripts/export_triton.py writes (kernels/example/README.md)"},
+     "a Triton kernel is measured as the Python function that launches it (--load FILE.py:FUNCTION), or as a "
+     "file that scripts/export_triton.py writes (kernels/example/README.md)"},
 };
 
 static const char *column_at(uint32_t i) { return i < sizeof columns / sizeof *columns ? columns[i].names : NULL; }
