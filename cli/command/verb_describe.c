@@ -1,5 +1,5 @@
 /* describe: one word explained: a variant, a word of reports and comparisons, an exit code, a key of the problem or a
- * value of one. */
+ * value of one. Without a word: all words by kind. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "cli/report/columns.h"
 #include "kernels/pick.h"
 
-enum { NAMES_MAX = 192 };
+enum { NAMES_MAX = 320, WORD_MAX = 64 };
 
 /* ---- variants -------------------------------------------------------------------------------------------------- */
 
@@ -43,19 +43,44 @@ static void describe_plan(FILE *out, const struct attn_variant *variant, const s
   describe_passes(out, &record, gpu);
 }
 
-/* For the shapes that were asked for, else for one that most variants take. */
-static void describe_plans(FILE *out, const struct attn_variant *variant, const struct sweep *sweep,
-                           const struct gpu_model *gpu) {
-  struct attn_case usual = {.shape = ATTN_DENSE(1, 8, 8, 512, 512, 64, ATTN_F16, false)};
-  if (variant->runs_on != DEVICE_CUDA || variant_is_stand_in(variant)) return;
-  axes_key(&usual.shape, usual.key);
-  if (sweep->case_count == 0) describe_plan(out, variant, &usual, gpu);
-  for (size_t i = 0; i < sweep->case_count; ++i) describe_plan(out, variant, &sweep->cases[i], gpu);
+/* The first of these shapes that the variant takes on this GPU; the first of all where it takes none, or where its
+ * code, which does not run here, says what it takes. */
+static struct status find_usual(const struct attn_variant *variant, const struct gpu_model *gpu, const char **out) {
+  static const char *const specs[] = {"B=1,H=8,S=512:4096:*2,D=64", "B=1,H=32/8,S=1x4096,D=128",
+                                      "B=1,H=16,S=4096,D=128,e4m3", "B=1,H=128/1,S=1x4096,D=576,Dv=512,v_in_k",
+                                      "B=1,H=4,S=64,D=1024"};
+  const struct attn_tuning tuning = variant_default_tuning(variant);
+  *out = specs[0];
+  for (size_t i = 0; i < sizeof specs / sizeof *specs && !variant_is_stand_in(variant); ++i) {
+    OWNED(sweep_free) struct sweep sweep;
+    TRY(shape_spec_sweep(&specs[i], 1, &sweep));
+    if (variant_supports(variant, &sweep.cases[0].shape, &tuning, &gpu->info) != NULL) continue;
+    *out = specs[i];
+    break;
+  }
+  return status_ok();
+}
+
+/* For the shapes that were asked for, else for one that it takes. */
+static struct status describe_plans(FILE *out, const struct attn_variant *variant, const struct options *options,
+                                    const char *usual, const struct gpu_model *gpu) {
+  OWNED(sweep_free) struct sweep sweep = {.case_count = 0};
+  if (variant->runs_on != DEVICE_CUDA || variant_is_stand_in(variant)) return status_ok();
+  if (options->shape.count > 0) {
+    TRY(sweep_source_load(options, &sweep));
+  } else {
+    TRY(shape_spec_sweep(&usual, 1, &sweep));
+  }
+  for (size_t i = 0; i < (options->shape.count > 0 ? sweep.case_count : 1); ++i)
+    describe_plan(out, variant, &sweep.cases[i], gpu);
+  return status_ok();
 }
 
 /* The command that measures it, with what it was loaded from. */
-static void describe_command(FILE *out, const struct attn_variant *variant, const struct options *options) {
-  char text[1024] = "attnbench --shape B=1,H=8,S=512:4096:*2,D=64";
+static void describe_command(FILE *out, const struct attn_variant *variant, const struct options *options,
+                             const char *usual) {
+  char text[1024] = "";
+  text_append(text, sizeof text, "attnbench --shape %s", usual);
   for (size_t i = 0; i < options->load.count; ++i) {
     text_append(text, sizeof text, " --load ");
     text_append_word(text, sizeof text, options->load.item[i]);
@@ -80,10 +105,10 @@ static void describe_picks(FILE *out, const struct pick_table *table) {
 
 static struct status describe_variant(FILE *out, const struct attn_variant *variant, const struct options *options) {
   const struct gpu_model *gpu;
-  OWNED(sweep_free) struct sweep sweep = {.case_count = 0};
+  const char *usual;
   char limits[ATTN_LIMITS_MAX], takes[AXIS_TAKES_MAX];
   TRY(planned_gpu(options->gpu, &gpu));
-  if (options->shape.count > 0) TRY(sweep_source_load(options, &sweep));
+  TRY(find_usual(variant, gpu, &usual));
   fprintf(out, "%s, a variant for %s\n", variant->name, runs_on(variant));
   text_paragraph(out, "idea     ", "%s", variant->summary);
   variant_limits(variant, limits);
@@ -92,8 +117,8 @@ static struct status describe_variant(FILE *out, const struct attn_variant *vari
   if (takes[0] != '\0') text_paragraph(out, "takes    ", "%s", takes);
   describe_tunables(out, variant);
   describe_picks(out, variant->picks);
-  describe_plans(out, variant, &sweep, gpu);
-  describe_command(out, variant, options);
+  TRY(describe_plans(out, variant, options, usual, gpu));
+  describe_command(out, variant, options, usual);
   return status_ok();
 }
 
@@ -116,15 +141,29 @@ static void describe_values(FILE *out, const struct attn_axis *axis) {
                  axis->example != NULL ? axis->example : "", default_of(axis, usual));
 }
 
-/* The variants that compute a value other than the default. */
-static void describe_takers(FILE *out, const struct attn_axis *axis) {
+/* The variants that declare one of these types; those that declare none take every type but e4m3. */
+static bool takes_dtype(const struct attn_variant *variant, unsigned dtypes) {
+  const unsigned undeclared = variant->picks != NULL ? ATTN_DTYPES_ALL : ATTN_DTYPES_FLOAT;
+  return ((variant->dtypes != 0 ? variant->dtypes : undeclared) & dtypes) != 0;
+}
+
+/* The variants that compute a value of the axis other than the default, or one of these element types. */
+static void describe_takers(FILE *out, const char *lead, unsigned takes, unsigned dtypes) {
   char text[NAMES_MAX * 8] = "";
-  for (size_t i = 0; i < variant_count() && axis->takes != 0; ++i) {
+  for (size_t i = 0; i < variant_count(); ++i) {
     const struct attn_variant *variant = variant_at(i);
-    if ((variant->takes & axis->takes) != 0)
+    if ((variant->takes & takes) != 0 || takes_dtype(variant, dtypes))
       text_append(text, sizeof text, "%s%s", text[0] != '\0' ? ", " : "", variant->name);
   }
-  if (text[0] != '\0') text_paragraph(out, "taken by ", "%s", text);
+  if (text[0] != '\0') text_paragraph(out, lead, "%s", text);
+}
+
+static void describe_dtypes(FILE *out) {
+  for (unsigned dtype = 0; dtype < ATTN_DTYPE_COUNT; ++dtype) {
+    char lead[32];
+    snprintf(lead, sizeof lead, "%-4s is taken by ", attn_dtype_name((enum attn_dtype)dtype));
+    describe_takers(out, lead, 0, ATTN_DTYPE_BIT(dtype));
+  }
 }
 
 static void describe_axis(FILE *out, const struct attn_axis *axis) {
@@ -132,7 +171,8 @@ static void describe_axis(FILE *out, const struct attn_axis *axis) {
   text_paragraph(out, "is       ", "%s", axis->help);
   describe_values(out, axis);
   if (axis->convention != NULL) text_paragraph(out, "means    ", "%s", axis->convention);
-  describe_takers(out, axis);
+  if (axis->kind == AXIS_DTYPE) describe_dtypes(out);
+  describe_takers(out, "taken by ", axis->takes, 0);
 }
 
 /* All of them, and where each is explained. */
@@ -151,6 +191,7 @@ static void describe_problem(FILE *out) {
 /* The words of one kind. */
 struct kind {
   const char *(*at)(uint32_t index); /* NULL past the last; "power, energy" are two words of one meaning */
+  const char *group;                 /* they are: "marks" */
   const char *what;                  /* it is: "a mark of the table" */
   const char *(*help)(uint32_t index);
   enum exit_code (*code)(uint32_t index);      /* that it asks for; NULL: it asks for none */
@@ -177,8 +218,57 @@ static enum exit_code verdict_code_at(uint32_t i) { return verdict_exit_code((en
 static const char *status_help_at(uint32_t i) { return cell_status_help((enum cell_status)i); }
 static enum exit_code status_code_at(uint32_t i) { return cell_status_exit_code((enum cell_status)i); }
 
+/* Words and what they mean. Several words may have one meaning: "power, energy". */
+struct word {
+  const char *names, *help;
+};
+
+/* As README's glossary has them; then words of reports, histories and gates. */
+static const struct word glossary[] = {
+    {"case", "one shape with its dtype and mask, such as B1.H8.Hkv8.Sq512.Skv512.D64.f16.full"},
+    {"variant", "one way to compute attention, with its tunables: split_kv:splits=4"},
+    {"cell, row", "a case with a variant; its row in a report"},
+    {"pass", "one kernel launch of a variant's plan"},
+    {"oracle, check",
+     "the fp64 result of a case; comparing an output with it. A row that fails is wrong and has no speed"},
+    {"mode", "how a time is taken: hot, cold or steady"},
+    {"reference", "the variant that every row is timed against in turns, by default cudnn"},
+    {"round",
+     "one fresh process that measures the cells once. Launches of one process share clocks and memory layout, "
+     "so rounds are the evidence of a gate"},
+    {"finding",
+     "what the diagnosis says of a row: the measured fact, what it means, one change (results/findings.md has "
+     "all)"},
+    {"base, new", "the two sides of a comparison: what is compared with, and what is judged"},
+    {"baseline", "a committed report that later ones are compared with"},
+    {"verdict", "what a comparison says of a row: same, regressed, improved, inconclusive, ..."},
+    {"burst",
+     "launches for some milliseconds on a card that has just begun to work, as for a hot time. Long launches "
+     "may already be limited by power in that time"},
+    {"fastest",
+     "the row with the least hot time in its case, marked >. The line below the table counts the cases of each "
+     "variant"},
+    {"severe, warning, note", "how serious a finding is, the most serious first (results/findings.md)"},
+    {"anchor",
+     "an older revision, usually the last release, that a change is compared with beside its base, so that "
+     "small slowdowns do not add up"},
+    {"change", "of a history: a run from which on the level of a series is another one"},
+    {"surely", "of a history: the range of commits that holds the change in 19 of 20 cases"},
+    {"against",
+     "of a history: what tells a slower card or host from a slower kernel: the reference that was timed in "
+     "turns; the vendor's rows of the same run (anchors); or nothing, so that raw times are compared"},
+    {"stands, reverted", "of a change in a history: whether the level is still that one at the end"},
+    {"drifts", "of a series in a history: a line fits it better than steps, so that no commit is to blame"},
+    {"triton",
+     "a Triton kernel is measured as the Python function that launches it (--load FILE.py:FUNCTION), or as a "
+     "file that scripts/export_triton.py writes (kernels/example/README.md)"},
+};
+
 static const char *column_at(uint32_t i) { return columns_word(i) != NULL ? columns_word(i)->names : NULL; }
 static const char *column_help_at(uint32_t i) { return columns_word(i)->help; }
+
+static const char *term_at(uint32_t i) { return i < sizeof glossary / sizeof *glossary ? glossary[i].names : NULL; }
+static const char *term_help_at(uint32_t i) { return glossary[i].help; }
 
 static const char *mark_at(uint32_t i) { return columns_mark(i) != NULL ? columns_mark(i)->names : NULL; }
 static const char *mark_help_at(uint32_t i) { return columns_mark(i)->help; }
@@ -221,15 +311,17 @@ static void describe_page(FILE *out, uint32_t index) {
 }
 
 static const struct kind kinds[] = {
-    {finding_at, .describe = describe_finding},
-    {verdict_at, "a verdict of a comparison", .help = verdict_help_at, .code = verdict_code_at},
-    {cell_status_name, "the status of a row", .help = status_help_at, .code = status_code_at},
-    {column_at, "a column of the table", .help = column_help_at},
-    {mark_at, "a mark of the table", .help = mark_help_at},
-    {scaling_at, .describe = describe_scaling},
-    {key_at, .describe = describe_key},
-    {bound_by_name, "what can bound the time of a row (attnbench describe bound_by)", .help = bound_by_help},
-    {page_at, .describe = describe_page},
+    {finding_at, "findings", .describe = describe_finding},
+    {verdict_at, "verdicts", "a verdict of a comparison", .help = verdict_help_at, .code = verdict_code_at},
+    {cell_status_name, "statuses", "the status of a row", .help = status_help_at, .code = status_code_at},
+    {column_at, "columns", "a column of the table", .help = column_help_at},
+    {mark_at, "marks", "a mark of the table", .help = mark_help_at},
+    {scaling_at, "verdicts of scaling", .describe = describe_scaling},
+    {key_at, "keys of the problem", .describe = describe_key},
+    {bound_by_name, "bounds", "what can bound the time of a row (attnbench describe bound_by)",
+     .help = bound_by_help},
+    {page_at, "lists", .describe = describe_page},
+    {term_at, "other words", "a word of the reports and pages", .help = term_help_at},
 };
 enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
 
@@ -253,6 +345,33 @@ static bool is_listed(const char *names, const char *name) {
   return false;
 }
 
+/* What to do about an exit code; NULL: nothing. */
+static const char *advice_of(enum exit_code code) {
+  switch (code) {
+    case EXIT_CODE_REGRESSION:
+      return "run the command that the verdict prints for a row; attnbench report BASE NEW shows both sides";
+    case EXIT_CODE_USAGE: return "the message says what to write; attnbench VERB --help has the options of a verb";
+    case EXIT_CODE_WRONG:
+      return "read the reason of the row below the table; results/check.md says when a result counts as right";
+    case EXIT_CODE_COVERAGE:
+      return "read the reason of the row, below the table or beside its verdict; attnbench describe STATUS explains "
+             "the "
+             "status";
+    case EXIT_CODE_INCONCLUSIVE:
+      return "give more --rounds, use an idle GPU, lock its clocks (nvidia-smi -lgc); --noise=warn lets noise pass";
+    case EXIT_CODE_NOT_COMPARABLE:
+      return "the table shows what differs; measure both sides on one machine, with one sweep";
+    case EXIT_CODE_INPUT: return "the message names the file and the place in it";
+    case EXIT_CODE_OUTPUT: return "the message names the file: look at the path, its rights and the space left";
+    case EXIT_CODE_INTERNAL: return "read the message; attnbench --selftest tests the timer, nvidia-smi the GPU";
+    case EXIT_CODE_NO_GPU: return "run it on a machine with a GPU, or with --device cpu";
+    case EXIT_CODE_SIGHUP:
+    case EXIT_CODE_SIGINT:
+    case EXIT_CODE_SIGTERM: return "the same command with the run's --journal FILE and --resume measures the rest";
+    default: return NULL;
+  }
+}
+
 static bool is_exit_code(FILE *out, const char *name) {
   const struct status_exit *exit;
   char *end;
@@ -261,6 +380,7 @@ static bool is_exit_code(FILE *out, const char *name) {
     if (exit->code != code) continue;
     fprintf(out, "%ld, an exit code\n", code);
     text_paragraph(out, "means    ", "%s", exit->meaning);
+    if (advice_of(exit->code) != NULL) text_paragraph(out, "do       ", "%s", advice_of(exit->code));
     return true;
   }
   return false;
@@ -292,56 +412,53 @@ static bool is_value(FILE *out, const char *name) {
   return is_known;
 }
 
-/* Names in use elsewhere, letter case free, and the word that attnbench has for them. */
-static const struct {
-  const char *name, *word;
-} synonyms[] = {
-    {"sliding window", "window"},
-    {"sliding_window", "window"},
-    {"window_size", "window"},
-    {"swa", "window"},
-    {"paged", "page"},
-    {"paged kv", "page"},
-    {"page_size", "page"},
-    {"block_table", "page"},
-    {"varlen", "batch"},
-    {"gqa", "H"},
-    {"mqa", "H"},
-    {"logsumexp", "lse"},
-    {"softmax_lse", "lse"},
-    {"is_causal", "causal"},
-    {"logit cap", "softcap"},
-    {"block-sparse", "sparse"},
-    {"latent attention", "v_in_k"},
-    {"head_dim", "D"},
-    {"tflop/s", "rate"},
-    {"tflops", "rate"},
-    {"speedup", "vs ref"},
-    {"energy_pj_per_flop", "energy"},
-};
-
-/* NULL: attnbench has no other word for it. */
-static const char *synonym_of(const char *name) {
-  for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; ++i) {
-    if (strcasecmp(synonyms[i].name, name) == 0) return synonyms[i].word;
+/* Adds the words of "power, energy" one by one. */
+static size_t add_words(const char *words, char word[][WORD_MAX], size_t count) {
+  for (const char *at = words; count < NAMES_MAX; at += 2) {
+    const size_t length = strcspn(at, ",");
+    snprintf(word[count++], WORD_MAX, "%.*s", (int)length, at);
+    at += length;
+    if (*at == '\0') break;
   }
-  return attn_dtype_called(name);
+  return count;
 }
 
+/* A hint has the first letter of the word: what differs there is another word, not a mistake of typing. */
 static struct status unknown(const char *name) {
-  const char *names[NAMES_MAX + 1] = {NULL};
+  char word[NAMES_MAX][WORD_MAX];
+  const char *words[NAMES_MAX + 1] = {NULL};
   size_t count = 0;
-  for (size_t i = 0; i < variant_count() && count < NAMES_MAX; ++i) names[count++] = variant_at(i)->name;
+  for (size_t i = 0; i < variant_count(); ++i) count = add_words(variant_at(i)->name, word, count);
   for (size_t k = 0; k < KIND_COUNT; ++k) {
-    for (uint32_t i = 0; kinds[k].at(i) != NULL && count < NAMES_MAX; ++i) names[count++] = kinds[k].at(i);
+    for (uint32_t i = 0; kinds[k].at(i) != NULL; ++i) count = add_words(kinds[k].at(i), word, count);
   }
-  const char *nearest = json_nearest(name, names);
+  for (size_t i = 0; i < count; ++i) words[i] = word[i];
+  const char *nearest = json_nearest(name, words);
+  if (nearest != NULL && tolower((unsigned char)*nearest) != tolower((unsigned char)*name)) nearest = NULL;
   return status_make(
       STATUS_USAGE,
-      "\"%s\" is no variant, finding, verdict, status, column, exit code, key of the problem or value of one%s%s%s "
-      "`attnbench list` has the variants, results/findings.md the findings, `attnbench describe problem` the keys, "
-      "README the other words",
+      "\"%s\" is no variant, finding, verdict, status, column, exit code, key of the problem, value of "
+      "one or other word%s%s%s `attnbench describe` lists all words",
       name, nearest != NULL ? "; did you mean " : "", nearest != NULL ? nearest : "", nearest != NULL ? "?" : ";");
+}
+
+/* All words, by kind. */
+static void describe_all(FILE *out) {
+  char text[4096] = "";
+  fputs("attnbench describe WORD explains a word:\n", out);
+  for (size_t i = 0; i < variant_count(); ++i)
+    text_append(text, sizeof text, "%s%s", i > 0 ? ", " : "", variant_at(i)->name);
+  text_paragraph(out, "variants             ", "%s", text);
+  for (size_t k = 0; k < KIND_COUNT; ++k) {
+    char lead[32];
+    text[0] = '\0';
+    snprintf(lead, sizeof lead, "%-20s ", kinds[k].group);
+    for (uint32_t i = 0; kinds[k].at(i) != NULL; ++i)
+      text_append(text, sizeof text, "%s%s", i > 0 ? ", " : "", kinds[k].at(i));
+    text_paragraph(out, lead, "%s", text);
+  }
+  text_paragraph(out, "values of a key      ", "such as e4m3, bshd, ragged");
+  text_paragraph(out, "exit codes           ", "such as 4");
 }
 
 /* Some words are of several kinds. *is_word says whether it is of one. */
@@ -363,15 +480,20 @@ static struct status describe_name(FILE *out, const char *name, const struct opt
 
 /* As it is written, else in lower case, else by another name. */
 static struct status describe(FILE *out, const struct options *options) {
-  const char *name = options->reports.item[0], *synonym = synonym_of(name);
+  const char *name = options->reports.item[0];
   char lower[64];
   size_t length = 0;
   bool is_known;
+  if (options->reports.count == 0) {
+    describe_all(out);
+    return status_ok();
+  }
   TRY(describe_name(out, name, options, &is_known));
   for (; name[length] != '\0' && length < sizeof lower - 1; ++length)
     lower[length] = (char)tolower((unsigned char)name[length]);
   lower[length] = '\0';
   if (!is_known && strcmp(lower, name) != 0) TRY(describe_name(out, lower, options, &is_known));
+  const char *synonym = synonym_of(name);
   if (is_known) return status_ok();
   if (synonym == NULL) return unknown(name);
   fprintf(out, "%s: attnbench calls it %s\n", name, synonym);

@@ -20,7 +20,9 @@ static struct status check_required(const struct options *o, const struct option
   if ((row->required_by & (1u << o->verb)) == 0 || options_table_is_given(row, o) || is_given(o, row->instead))
     return status_ok();
   if (row->choices != NULL) return status_make(STATUS_USAGE, "%s is missing; one of %s", row->name, row->choices());
-  return status_make(STATUS_USAGE, "%s is missing; for example: %s", row->name, options_table_verb(o->verb)->example);
+  return status_make(STATUS_USAGE, "%s%s%s is missing; for example: %s; see attnbench --help", row->name,
+                     row->instead != NULL ? " or " : "", row->instead != NULL ? row->instead : "",
+                     options_table_verb(o->verb)->example);
 }
 
 static struct status check_needs(const struct options *o, const struct option_row *row) {

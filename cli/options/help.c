@@ -105,7 +105,7 @@ void options_help_short(FILE *out) {
     if (row->brief != NULL) fprintf(out, "  %-18s %s\n", head, row->brief);
   }
   fputs(
-      "\nTo begin with: attnbench --sweep v3          A kernel of yours: --load ./mine.so\n"
+      "\nTo begin with: attnbench --sweep v3        A kernel of yours: --load ./mine.so\n"
       "attnbench VERB --help: options of a verb; attnbench --help all: every option;\n"
       "attnbench describe WORD says what a word of the table means.\n",
       out);
@@ -122,8 +122,8 @@ void options_help(FILE *out) {
   fputs(
       "\nA table is printed on stdout, beside files too, unless --quiet is given or a\n"
       "file is - (stdout). Progress goes to stderr; with any exit code but 0, so does\n"
-      "a last line that says why. Pages that are named, such as results/gate.md, are in\n"
-      "the sources, and in share/attnbench/doc of an installation.\n",
+      "a last line that says why. Pages that are named, such as results/gate.md, are\n"
+      "in the sources, and in share/attnbench/doc of an installation.\n",
       out);
   print_exit_codes(out);
   fputs(

@@ -11,6 +11,10 @@ static struct status unknown_option(enum verb verb, const char *name) {
     if (count < 255) names[count++] = row->name;
   }
   const char *nearest = json_nearest(name, names), *of = options_table_verb(verb)->name;
+  const struct option_row *other = options_table_find(VERB_COUNT, name, strcspn(name, "="));
+  if (other != NULL && other->kind == OPTION_FLAG)
+    return status_make(STATUS_USAGE, "%s: unknown option of attnbench %s; other verbs have it: %s", name, of,
+                       other->help);
   return nearest != NULL
              ? status_make(STATUS_USAGE, "%s: unknown option of attnbench %s; did you mean %s?", name, of, nearest)
              : status_make(STATUS_USAGE, "%s: unknown option of attnbench %s; see attnbench --help all", name, of);
@@ -69,7 +73,7 @@ static bool is_sweep(const char *text) {
   return is_shipped || (length > 5 && strcmp(text + length - 5, ".json") == 0);
 }
 
-static struct status not_understood(const char *text) {
+static struct status not_understood(const char *text, bool has_shape) {
   const char *names[VERB_COUNT + 1] = {0};
   char verbs[256] = "";
   for (size_t i = 0; i < VERB_WORKER; ++i) {
@@ -77,6 +81,10 @@ static struct status not_understood(const char *text) {
     text_append(verbs, sizeof verbs, "%s%s", i > 0 ? " " : "", names[i]);
   }
   const char *nearest = json_nearest(text, names);
+  if (strchr(text, '=') != NULL && has_shape)
+    return status_make(STATUS_USAGE,
+                       "\"%s\": not understood here; keys of --shape have commas between them: --shape B=1,H=8,%s",
+                       text, text);
   if (is_sweep(text))
     return status_make(STATUS_USAGE, "\"%s\": not understood here; a sweep is given as --sweep %s", text, text);
   return nearest != NULL
@@ -92,7 +100,7 @@ static struct status not_understood(const char *text) {
 
 static struct status take_report(const char *text, struct options *out) {
   const struct verb_row *verb = options_table_verb(out->verb);
-  if (verb->reports_most == 0) return not_understood(text);
+  if (verb->reports_most == 0) return not_understood(text, out->shape.count > 0);
   if (out->reports.count == verb->reports_most)
     return status_make(STATUS_USAGE, "%s is one %s too many; attnbench %s takes at most %zu", text,
                        verb->word != NULL ? verb->word : "report", verb->name, verb->reports_most);
@@ -125,7 +133,7 @@ static bool take_about(int argc, char **argv, struct options *out, struct status
   out->version = is_version;
   if (is_all) return true;
   if (argc > 3) {
-    *status = not_understood(argv[3]);
+    *status = not_understood(argv[3], false);
   } else if (argc > 2 && (take_verb(2, argv + 1, out) == 1 || out->verb >= VERB_WORKER)) {
     *status = status_make(STATUS_USAGE, "help %s: there is no verb of that name; attnbench -h has them", argv[2]);
   }

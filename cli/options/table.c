@@ -17,17 +17,17 @@ static const struct verb_row verbs[VERB_COUNT] = {
                    "attnbench list [NAME...] [--json] [--load FILE]",
                    "the kernel variants, or those named, and where they run", "attnbench list wgmma auto", 0,
                    OPTIONS_NAMES_MAX, "name"},
-    [VERB_REPORT] = {"report", "reports again, from a journal; saved reports side by side",
+    [VERB_REPORT] = {"report", "rebuild a report from its journal; saved reports side by side",
                      "attnbench report JOURNAL|REPORT.json... [options]",
-                     "write the reports of a journal again, or show saved JSON reports side by side",
+                     "rebuild the reports of a run from its journal, or show saved JSON reports side by side",
                      "attnbench report run.journal --json -", 1, OPTIONS_LIST_MAX},
     [VERB_MERGE] =
         {"merge", "one report from the journals of a run's shards", "attnbench merge JOURNAL... [options]",
          "join the journals of a run's shards (--shard) into one report; together they must have every cell once",
          "attnbench merge shard*.journal --json report.json", 1, OPTIONS_LIST_MAX, "journal"},
-    [VERB_DIAGNOSE] = {"diagnose", "rates and findings again, from a report or from times by hand",
+    [VERB_DIAGNOSE] = {"diagnose", "recompute rates and findings, of a report or of times by hand",
                        "attnbench diagnose JOURNAL|REPORT.json [options]",
-                       "derive rates and findings again from a journal, a JSON report, or times entered by hand, and "
+                       "recompute rates and findings from a journal, a JSON report, or times entered by hand, and "
                        "show every finding",
                        "attnbench diagnose report.json", 1, 1},
     [VERB_SELFTEST] = {"selftest", "can the timer be trusted on this machine?",
@@ -59,11 +59,11 @@ static const struct verb_row verbs[VERB_COUNT] = {
                    "attnbench tune --sweep v3 --variant split_kv", 0, 0},
     [VERB_DESCRIBE] =
         {"describe", "explain a word: a variant, column, status, finding, ...",
-         "attnbench describe NAME [--shape SPEC] [--gpu NAME]",
+         "attnbench describe [WORD] [--shape SPEC] [--gpu NAME]",
          "explain a variant, a column of the table (waves), a status (wrong), a finding, a verdict, an exit "
-         "code (4) or a key of the problem (causal); for a variant, also what it launches for a shape. "
-         "attnbench describe problem lists the keys",
-         "attnbench describe wgmma", 1, 1, "name"},
+         "code (4), a key of the problem (causal) or another word of the pages (round); for a variant, also what it "
+         "launches for a shape. attnbench describe problem lists the keys; without a WORD all words are listed",
+         "attnbench describe wgmma", 0, 1, "word"},
     [VERB_GENERATE] = {"generate", "the man page, or completion for bash, zsh or fish",
                        "attnbench generate man|bash|zsh|fish", "print the man page, or a shell's completion script",
                        "source <(attnbench generate bash)", 1, 1, "name"},
@@ -131,8 +131,8 @@ static const struct option_row rows[] = {
     {"Input", "--counters", "FILE", IN(REPORT), TEXT(counters), FLAGS(OPTION_READS),
      .help = "add a profiler's counters, as scripts/profile_sweep.py writes them, to the rows of one report"},
     {"Input", "--evidence", "FILE", IN(DIAGNOSE), TEXT(evidence), FLAGS(OPTION_READS),
-     .help = "another report or journal of the same GPU. Where it has a row that made an advised change, the finding "
-             "quotes the time of that row. Advice that made a row slower there is not given"},
+     .help = "another report or journal of the same GPU. A finding quotes the time of the row there that made the "
+             "advised change; advice that made its row slower there is left out"},
     {"Input", "--base", "PROGRAM", IN(AB), TEXT(base), FLAGS(OPTION_READS | OPTION_STAYS),
      .help = "the attnbench to compare with"},
     {"Input", "--base-load", "FILE", IN(AB), LIST(base_load, OPTIONS_LOADS_MAX), FLAGS(OPTION_READS | OPTION_STAYS),
@@ -166,7 +166,9 @@ static const struct option_row rows[] = {
              "case's key; repeat "
              "to narrow further. attnbench describe problem lists the keys"},
     {"Selection", "--only", "KEY/VARIANT", MEASURES, LIST(only, OPTIONS_LIST_MAX), FLAGS(OPTION_RELAYED),
-     .help = "measure only this cell, named as in reports, or all variants of the case KEY; repeat for more"},
+     .help = "measure only this cell, named as in reports, or all variants of the case KEY; either may be a glob, "
+             "such as "
+             "'*/wgmma'; repeat for more"},
     {"Selection", "--shard", "I/N|auto", IN(RUN), TEXT(shard),
      .help = "measure only part I of N. Every process deals the cases to the N shards in the same way. Measure each "
              "shard into a journal of its own, then join them with attnbench merge. auto takes I and N from Slurm "
@@ -174,10 +176,10 @@ static const struct option_row rows[] = {
     {"Selection", "--load", "FILE", TRIES | IN(PLAN) | IN(LIST) | IN(WORKER) | IN(OBJECT) | IN(DESCRIBE),
      LIST(load, OPTIONS_LOADS_MAX), FLAGS(OPTION_READS | OPTION_RELAYED | OPTION_STAYS),
      .brief = "your kernel: ./mine.so, mine.py:FUNCTION or kernel.json",
-     .help = "shared object with variants of your own, the manifest of a compiled kernel, kernel.json, or a Python "
-             "function, FILE.py:FUNCTION or package.module:FUNCTION, behind NAME= where it should have another name "
-             "(kernels/example/README.md); repeat for more. Without --variants, and with a sweep that names none of "
-             "them, only they and the vendor's library are measured"},
+     .help = "kernels of your own: a shared object, the manifest of a compiled kernel (kernel.json), or a Python "
+             "function (FILE.py:FUNCTION or package.module:FUNCTION; NAME=FILE.py:FUNCTION gives it another name); "
+             "kernels/example/README.md has all of them; repeat for more. Without --variants, and with a sweep that "
+             "names none of them, only they and the vendor's library are measured"},
 
     {"Device", "--device", "NAME", TRIES | IN(WORKER) | IN(SELFTEST) | IN(MEASURE_SELF), TEXT(device),
      FLAGS(OPTION_RELAYED | OPTION_STAYS), .default_value = "auto", .brief = "auto, cpu, cuda or cuda:1",
@@ -206,11 +208,13 @@ static const struct option_row rows[] = {
      .help = "fresh processes of each program. By default 3, then 5 or 7 where a verdict is not clear yet"},
     {"Measuring", "--modes", "A,B", IN(RUN) | IN(AB), TEXT(modes), FLAGS(OPTION_RELAYED | OPTION_STAYS),
      .names = mode_name, .default_value = "hot,cold",
-     .brief = "hot,cold; steady is the speed that the power limit leaves",
+     .brief = "hot,cold; steady: sustained speed under the power limit",
      .help =
          "which times are taken: hot is the time per launch inside a CUDA graph of launches back to back; cold "
          "is the time of one launch after the L2 cache was flushed; steady is the time per launch back to back once "
-         "power and clock have settled, which takes seconds for each row, and up to 13 more for its reference"},
+         "power and clock have settled: the sustained speed under the power limit. It takes seconds for each row, "
+         "and up "
+         "to 13 more for its reference"},
     {"Measuring", "--quick", NULL, IN(RUN), FLAG(quick), FLAGS(OPTION_STAYS),
      .help = "spend less time on each cell, for many rounds; ab always does"},
     {"Measuring", "--seed", "N", TRIES | IN(INPUTS), WHOLE(seed, 0, 18446744073709551615.0),
@@ -269,9 +273,11 @@ static const struct option_row rows[] = {
      .help = "fresh processes that measure the sweep: at least twice --rounds, better four times"},
     {"Gate", "--controls", "N", IN(GATE), WHOLE(controls, 0, 20),
      .help = "real gate runs in which one of the longest cells is made slower by one and a half thresholds. By "
-             "default 3, with --from none"},
+             "default 3; with --from there are none"},
     {"Gate", "--rounds", "N", IN(GATE), WHOLE(rounds, 5, 32),
-     .help = "processes of each side in a gate run. By default 7, in pairs as many of them as ab would take"},
+     .help =
+         "processes of each side in a gate run, 7 by default. Without this option a gate in pairs ends as soon as ab "
+         "would, after 3, 5 or 7"},
 
     {"Testing", "--selftest", NULL, IN(SELFTEST), FLAG(selftest),
      .help = "test the timer and nothing else: delays of 20 us to 10 ms, events, graphs, the L2 flush, clocks"},
@@ -288,8 +294,9 @@ static const struct option_row rows[] = {
     {"Output", "--json", "FILE", IN(GATE) | IN(SELFTEST), TEXT(json), FLAGS(OPTION_WRITES),
      .help = "write the result of the self-test as JSON"},
     {"Output", "--json", "FILE", IN(TUNE), TEXT(json), FLAGS(OPTION_WRITES),
-     .help = "write a sweep for later runs: the cases, with the default and the best tunings as variants. Where auto "
-             "picks the variant in a case, it then takes the best tuning"},
+     .help =
+         "write a sweep for later runs: the cases, with the default and the best tunings as variants. In a run of "
+         "that sweep auto uses the best tunings of a case where it picks this variant"},
     {"Output", "--json", "FILE", IN(HISTORY), TEXT(json), FLAGS(OPTION_WRITES),
      .help = "write series, changes and points as JSON"},
     {"Output", "--csv", "FILE", IN(HISTORY), TEXT(csv), FLAGS(OPTION_WRITES),
@@ -319,7 +326,7 @@ static const struct option_row rows[] = {
     {"Output", "--html", "FILE", IN(COMPARE) | IN(AB), TEXT(compare_html), FLAGS(OPTION_WRITES),
      .help = "write the comparison and both reports as one page for a browser; needs no network"},
     {"Output", "--journal", "FILE", IN(RUN) | IN(GATE) | IN(TUNE), TEXT(journal), FLAGS(OPTION_WRITES),
-     .brief = "keep each cell as it is done; --resume goes on with it",
+     .brief = "keep each cell as it is done; --resume measures the rest",
      .help = "keep the journal here (one JSON line per finished cell)"},
     {"Output", "--resume", "[=anyway]", IN(RUN) | IN(GATE) | IN(TUNE), WORD(resume), .needs = "--journal",
      .help = "measure what the journal does not have yet; without a journal, begin one. A journal of another sweep, "
@@ -335,7 +342,7 @@ static const struct option_row rows[] = {
     {"Output", "--keep", "FOLDER", IN(AB), TEXT(keep),
      .help = "keep every process's journal and messages in this new or empty folder"},
     {"Output", "--resume", NULL, IN(AB), FLAG(resume_kept), .needs = "--keep",
-     .help = "go on with a comparison that was cut off, from the processes in the folder of --keep; begin one when "
+     .help = "resume a comparison that was cut off, from the processes in the folder of --keep; begin one when "
              "the folder has none. A comparison with other options, programs or rounds is refused"},
     {"Output", "--quiet", NULL, PRINTS, FLAG(quiet),
      .help = "print no table and no progress; errors and why the exit code is not 0 still go to stderr"},

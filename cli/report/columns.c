@@ -148,37 +148,35 @@ const struct columns_word *columns_word(uint32_t index) {
       {"variant", "the kernel. > marks the fastest of the case, ! a row that failed"},
       {"status", "ok: the result is right. Other values, such as wrong or skipped, have a reason below the table"},
       {"hot",
-       "median time of one launch in a CUDA graph of launches back to back. *: its interval was still wide when the "
-       "time budget was used up"},
+       "median time of one launch in a CUDA graph of launches back to back. *: its interval was still wide when "
+       "the time budget was used up"},
       {"cold", "median time of one launch after the L2 cache was flushed"},
       {"steady",
-       "only with --modes steady: median time of one launch, and its rate, after launches back to back for seconds, "
-       "at "
-       "the clock that the power limit leaves. hot is a burst: launches of milliseconds on a card that is not warm "
-       "yet"},
+       "only with --modes steady: median time of one launch, and its rate, after launches back to back for "
+       "seconds: the sustained speed under the power limit. hot is some milliseconds of launches on a card that "
+       "is not warm yet"},
       {"power, energy",
-       "only with --modes steady: the power that the whole card drew during the steady time, and its energy for each "
-       "floating-point operation"},
+       "only with --modes steady: the power that the whole card drew during the steady time, and its energy for "
+       "each floating-point operation"},
       {"rate", "floating-point operations that the case needs, over the hot time"},
       {"roof",
-       "the rate as a share of the hardware limit that bounds the case, at the highest clock: tensor, fp32 or dram"},
+       "share that the row reached of the limit that binds it: the peak of the pipe that the variant uses, tensor "
+       "cores (tensor) or fp32 units (fp32), or of DRAM (dram) where moving the bytes takes longer than the "
+       "operations. Peaks are those at the highest clock. Rows of one case may have different limits"},
       {"grid, blocks", "blocks of the launch along x, y and z, and their number"},
       {"waves",
-       "blocks of the launch, divided by the blocks that the GPU can hold at once. Below 1 a part of the GPU stays "
-       "idle; "
-       "1.1 waves take about as long as 2"},
+       "blocks of the launch, divided by the blocks that the GPU can hold at once. Below 1 a part of the GPU "
+       "stays idle; 1.1 waves take about as long as 2"},
       {"error", "largest difference from the fp64 oracle"},
       {"vs ref",
-       "hot time of the reference (cudnn) over that of the row, the two timed in turns: above 1 the row is faster; "
-       "kernel is that ratio without the memsets that a launch of the reference holds beside its kernel"},
-      /* Of the table of scaling: */
+       "hot time of the reference (cudnn) over that of the row, the two timed in turns: above 1 the row is faster"},
+      {"kernel", "vs ref with the reference's memset nodes subtracted, for rows below 30 us"},
       {"B*H",
-       "number of (batch, query head) pairs: in the row with the fewest, which is the baseline, and in the row with "
-       "the "
-       "most"},
+       "number of (batch, query head) pairs: in the row with the fewest, which the others are compared with, and "
+       "in the row with the most"},
       {"full at", "the number of (batch, head) pairs at which the grid fills one wave"},
-      {"work", "how many times the operations grew from the baseline"},
-      {"per SM", "how many times the blocks of the busiest SM grew from the baseline"},
+      {"work", "how many times the operations grew from the row with the fewest pairs"},
+      {"per SM", "how many times the blocks of the busiest SM grew from the row with the fewest pairs"},
       {"residual", "growth of the hot time, divided by the growth of the waves: 1 where the waves explain it"},
       {"us/B*H", "hot time of one (batch, head) pair"},
   };

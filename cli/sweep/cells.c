@@ -1,6 +1,7 @@
 /* Selects the cells of a run from a sweep, a list of variants and filters. */
 #include "cli/sweep/cells.h"
 
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -181,6 +182,8 @@ static bool is_named(const struct cell *cell, const char *const *only, size_t on
   cell_name(cell->attn_case->key, cell->spec.text, name);
   for (size_t i = 0; i < only_count; ++i) {
     if (strcmp(name, only[i]) == 0 || strcmp(cell->attn_case->key, only[i]) == 0) return true;
+    if (strpbrk(only[i], "*?[") == NULL) continue;
+    if (fnmatch(only[i], name, 0) == 0 || fnmatch(only[i], cell->attn_case->key, 0) == 0) return true;
   }
   return false;
 }
@@ -211,7 +214,7 @@ static struct status check_names(const struct cells *cells, const char *const *o
     const struct cell *instead = cell_instead(cells, only[i]), *shown = instead != NULL ? instead : &cells->items[0];
     return status_make(
         STATUS_USAGE, "--only: \"%s\" is no cell and no case of this run; %s %s/%s%s", only[i],
-        instead != NULL ? "did you mean" : "write KEY/VARIANT or KEY as a report has them, for example",
+        instead != NULL ? "did you mean" : "write KEY/VARIANT or KEY as a report has them, or a glob, for example",
         shown->attn_case->key, shown->spec.text, instead != NULL ? "?" : "");
   }
   return status_ok();

@@ -51,6 +51,10 @@ struct filter {
   struct attn_problem problem;
 };
 
+/* Writes the value of an axis, as the command line has it, without k: where it counts tokens, a number with k behind
+ * it is 1024 times as large. "1x4k" is "1x4096"; other axes take no k. */
+void kilo_expand(const struct attn_axis *, const char *text, char *out, size_t size);
+
 /* Reads "S=512", "S=128,200", "S>=1024", "B!=1", "dtype=bf16", "causal", "lse", "f16", or the key of a case.
  * STATUS_USAGE names what is wrong. */
 struct status filter_parse(const char *text, struct filter *out);

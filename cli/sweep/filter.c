@@ -32,14 +32,17 @@ static struct status find_axis(const char *text, size_t length, const struct att
     text_append(list, sizeof list, " %s", names[id]);
   }
   snprintf(name, sizeof name, "%.*s", (int)length, text);
-  const char *nearest = json_nearest(name, names);
+  const char *synonym = synonym_of(name);
+  const char *nearest =
+      synonym != NULL && axes_find(synonym, strlen(synonym)) != NULL ? synonym : json_nearest(name, names);
   return status_make(STATUS_USAGE, "--filter: \"%s\" is not a key%s%s%s; keys are%s", name,
                      nearest != NULL ? " (did you mean " : "", nearest != NULL ? nearest : "",
                      nearest != NULL ? "?)" : "", list);
 }
 
-static struct status add_value(const char *text, struct filter *out) {
-  char wanted[AXIS_WANTED_MAX];
+static struct status add_value(const char *given, struct filter *out) {
+  char wanted[AXIS_WANTED_MAX], text[VALUE_MAX];
+  kilo_expand(out->axis, given, text, sizeof text);
   const char *end = axes_value_read(out->axis, text, &out->value[out->count++]);
   if (end != NULL && *end == '\0') return status_ok();
   axes_value_wanted(out->axis, "", wanted);

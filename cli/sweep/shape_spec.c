@@ -1,9 +1,10 @@
 /* Reads shapes of the command line into a sweep. */
-#include "cli/sweep/sweep.h"
+#include "cli/sweep/cells.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "cli/base/owned.h"
 #include "cli/base/text.h"
@@ -40,12 +41,16 @@ static struct status add_value(struct spec *spec, const struct attn_axis *axis, 
   return status_ok();
 }
 
-/* Says what the axis takes instead of `text`. */
+/* Says what the axis takes instead of `text`. One number of a window may be its left side. */
 static struct status not_a_value(const struct spec *spec, const struct attn_axis *axis, const char *text) {
-  char wanted[AXIS_WANTED_MAX];
+  char wanted[AXIS_WANTED_MAX], meant[TOKEN_MAX + 24] = "";
+  const char *dtype = axis->kind == AXIS_DTYPE ? attn_dtype_called(text) : NULL;
+  const bool is_left = axis->kind == AXIS_BOUNDS && *text != '\0' && text[strspn(text, "0123456789")] == '\0';
   axes_value_wanted(axis, "", wanted);
-  return status_make(STATUS_USAGE, "--shape %s: \"%s\" is not a value of %s; give %s", spec->text, text, axis->name,
-                     wanted);
+  if (dtype != NULL) snprintf(meant, sizeof meant, "did you mean %s? Give", dtype);
+  if (is_left) snprintf(meant, sizeof meant, "did you mean %.*s:0? Give", TOKEN_MAX, text);
+  return status_make(STATUS_USAGE, "--shape %s: \"%s\" is not a value of %s; %s %s", spec->text, text, axis->name,
+                     meant[0] != '\0' ? meant : "give", wanted);
 }
 
 /* Reads a value and moves on behind it. */
@@ -84,9 +89,11 @@ static struct status read_range(struct spec *spec, const struct attn_axis *axis,
   return status_ok();
 }
 
-static struct status read_value(struct spec *spec, const struct attn_axis *axis, const char *text) {
+static struct status read_value(struct spec *spec, const struct attn_axis *axis, const char *given) {
+  char text[TOKEN_MAX];
   const char *at = text;
   struct axis_value value;
+  kilo_expand(axis, given, text, sizeof text);
   TRY(read_one(spec, axis, &at, &value));
   if (*at == '\0') return add_value(spec, axis, value);
   const bool is_range = *at == ':' && axis->kind == AXIS_WHOLE && value.first == value.second;
@@ -120,8 +127,11 @@ static const char *nearest_word(const char *text) {
   size_t count = 0;
   if (attn_dtype_called(text) != NULL) return attn_dtype_called(text);
   snprintf(word, sizeof word, "%.*s", (int)strcspn(text, "="), text);
+  const char *synonym = synonym_of(word);
+  if (synonym != NULL && axes_find(synonym, strlen(synonym)) != NULL) return synonym;
   for (unsigned id = 0; id < AXIS_COUNT; ++id) {
     const struct attn_axis *axis = axes_at(id);
+    if (strcasecmp(axis->name, word) == 0) return axis->name;
     if (strlen(axis->name) > 2) names[count++] = axis->name; /* one letter is near to any other */
     if (axis->no != NULL) names[count++] = axis->no;
     if (axis->yes != NULL) names[count++] = axis->yes;
@@ -172,6 +182,7 @@ static struct status read_tokens(struct spec *spec) {
   const struct attn_axis *axis = NULL;
   for (const char *at = spec->text;; ++at) {
     char token[TOKEN_MAX];
+    at += strspn(at, " ");
     const size_t length = strcspn(at, ",");
     snprintf(token, sizeof token, "%.*s", (int)length, at);
     if (length == 0 || length >= sizeof token) return bad_word(spec, token);
@@ -236,11 +247,26 @@ static struct status add_cases(const struct spec *spec, struct sweep *out) {
   return status_ok();
 }
 
+/* Whoever writes "causal,window=1023:0" may mean one mask. */
+static void note_masks(const struct spec *spec, struct sweep *out) {
+  const enum axis_id masks = list_of(axes_at(AXIS_window));
+  bool has_causal = false, has_window = false;
+  for (size_t i = 0; i < spec->count[masks]; ++i) {
+    const struct entry *entry = &spec->entry[masks][i];
+    has_window = has_window || entry->axis->kind == AXIS_BOUNDS;
+    has_causal = has_causal || (entry->axis->kind == AXIS_CAUSAL && entry->value.first == 1);
+  }
+  if (has_causal && has_window)
+    text_append(out->about, sizeof out->about,
+                " (causal and window are cases of their own; a window LEFT:0 alone is causal)");
+}
+
 static struct status add_spec(const char *text, struct sweep *out) {
   struct attn_problem shape;
   struct spec spec = {.text = text};
   if (strchr(text, '=') == NULL && axes_key_read(text, &shape)) return add_case(text, &shape, out);
   TRY(read_tokens(&spec));
+  note_masks(&spec, out);
   return add_cases(&spec, out);
 }
 

@@ -83,9 +83,23 @@ const char *shipped_name(size_t index) {
   return index < names.count ? names.list[index] : NULL;
 }
 
+/* "v3" of "v3.json", where there is no such file but a sweep of that name. */
+static struct status check_file(const char *path) {
+  const char *slash = strrchr(path, '/'), *file = slash != NULL ? slash + 1 : path;
+  char name[NAME_MAX_BYTES], found[PATH_MAX];
+  const size_t length = strlen(file);
+  if (access(path, F_OK) == 0 || length < sizeof suffix || strcmp(file + length - (sizeof suffix - 1), suffix) != 0)
+    return status_ok();
+  snprintf(name, sizeof name, "%.*s", (int)(length - (sizeof suffix - 1)), file);
+  if (!shipped_find(name, found)) return status_ok();
+  return status_make(STATUS_INPUT, "--sweep %s: no such file; did you mean %s, which attnbench comes with?", path,
+                     name);
+}
+
 struct status shipped_check(const char *name) {
   struct names names;
   char all[512] = "";
+  TRY(check_file(name));
   if (!is_name(name)) return status_ok();
   list_names(&names);
   for (size_t i = 0; i < names.count; ++i) text_append(all, sizeof all, "%s%s", i > 0 ? " " : "", names.list[i]);

@@ -84,6 +84,10 @@ void sweep_free(struct sweep *);
  * written. STATUS_USAGE names the spec and what is wrong. On success the caller frees with sweep_free. */
 struct status shape_spec_sweep(const char *const *specs, size_t count, struct sweep *out);
 
+/* What attnbench calls something that has this name elsewhere, in any case of letters: "window" for "sliding_window",
+ * "e4m3" for "fp8". NULL: it has no other word for it. */
+const char *synonym_of(const char *name);
+
 /* Sweeps that attnbench comes with, by name: "v3" is shapes/v3.json of the source tree that the program was built in,
  * or share/attnbench/shapes/v3.json beside the bin folder that it was installed in. */
 
@@ -94,5 +98,6 @@ bool shipped_find(const char *name, char out[PATH_MAX]);
 /* The names of the shipped sweeps; NULL past the last. Not for several threads. */
 const char *shipped_name(size_t index);
 
-/* STATUS_INPUT, with the nearest name and all names, when `name` could only have been that of a shipped sweep. */
+/* STATUS_INPUT, with the nearest name and all names, when `name` could only have been that of a shipped sweep; also
+ * for a file that is not there and has the name of one. */
 struct status shipped_check(const char *name);

@@ -28,8 +28,10 @@ static bool unknown_variant(struct spec_reader *reader, const char *name) {
   for (size_t i = 0; i < variant_count() && i < SWEEP_VARIANTS_MAX; ++i) names[i] = variant_at(i)->name;
   const char *nearest = json_nearest(name, names);
   if (!nearest)
-    return refuse(reader, "has %s, which is not a variant; `attnbench list` shows the variants",
-                  json_quote(name).text);
+    return refuse(
+        reader,
+        "has %s, which is not a variant; `attnbench list` shows those that are built in, --load adds your own",
+        json_quote(name).text);
   return refuse(reader, "has %s, which is not a variant; did you mean \"%s\"?", json_quote(name).text, nearest);
 }
 

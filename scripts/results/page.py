@@ -268,7 +268,7 @@ def linked_pages(reports, predictions, folder):
     return pages
 
 
-TIMES = ("Hot is the time per launch inside a CUDA graph of launches back to back: it holds the gap between two launches of the graph, "
+TIMES = ("Hot is the time per launch inside a CUDA graph of launches back to back: it includes the gap between two launches of the graph, "
          "which is no kernel's work and weighs most below 30 us. Cold is one launch after the L2 cache was flushed: it holds what the two "
          "events around the launch take (`event us` below). Every row is of one process; the intervals of its times and ratios hold within "
          "that process, and the next one may lie outside.")

@@ -52,10 +52,10 @@ def blocks(reports):
     if not rows_of(reports):
         return []
     idle = (reports.sweeps[SWEEP]["device"].get("policy") or {}).get("idle_power_w")
-    opening = ("A burst is the hot time: launches of milliseconds on a card that has just got work, at a clock that its power limit "
-               "does not let it keep. The steady time is that of launches back to back for seconds, until it no longer changed "
-               "(`--modes hot,steady`). Clock, power and energy are those of the steady time; power is the whole card's, by the "
-               "driver's energy counter" + (f", and holds the {idle:.0f} W that it drew before the run." if idle else "."))
+    opening = ("A burst is the hot time: launches of milliseconds on a card that has just got work. Short launches run near the highest clock "
+               "in that time; long launches may already be limited by power. The steady time is that of launches back to back for seconds, "
+               "until it no longer changed (`--modes hot,steady`). Clock, power and energy are those of the steady time; power is the whole "
+               "card's, by the driver's energy counter" + (f", and includes the {idle:.0f} W that it drew before the run." if idle else "."))
     ratios = ("The speedup is the reference's time over the kernel's. The burst's is taken in turns of less than a millisecond, both "
               "sides at one clock; the steady one in turns of a second, each side at the clock that it keeps alone.")
     return [opening, ratios, lines(reports)]

@@ -51,7 +51,12 @@ load ../helper
   expect_refusal 2 'the first word may be a verb (run plan list' -- bench --sweep v3
   expect_refusal 2 '"foo" is not understood; the keys are' -- --shape B=1,H=1,S=8,D=8,foo
   expect_err 'bhsd, bshd, qkv, hnd, v_in_k stand alone'
-  expect_refusal 2 '--sweep is missing; for example: attnbench --sweep v3' --
+  expect_refusal 2 '--sweep or --shape is missing; for example: attnbench --sweep v3; see attnbench --help' --
+  expect_refusal 2 'keys of --shape have commas between them: --shape B=1,H=8,H=2' -- --shape B=1 H=2 S=64
+  expect_refusal 2 'ab always does' -- ab --base "$ATTNBENCH" --sweep v3 --quick
+  expect_refusal 7 'did you mean prefill, which attnbench comes with?' -- --sweep prefill.json
+  expect_refusal 7 'cannot be opened' -- --sweep nothing_like.json
+  expect_refusal 2 'did you mean window?' -- --sweep v3 --filter sliding_window=3:0
   expect_refusal 7 'is no sweep but a file of "attnbench.times/1"; attnbench report FILE shows' -- --sweep tests/data/times_s1.json
   expect_refusal 7 'is no sweep but the manifest of a kernel; give it to --load' -- --sweep "$(write_file k.json '{"attnbench_kernel": 1}')"
   expect_refusal 2 'give the path of the Python file' -- --sweep v3 --load "$TMP/none.py:f"
@@ -70,12 +75,18 @@ half,f16, a value of dtype
 Sliding Window,window, a member of the problem
 paged KV,page, a member of the problem
 varlen,batch, a member of the problem
+cu_seqlens_q,batch, a member of the problem
+speedup_vs,vs ref, a column of the table
+bounds,bound_by, what bounds the time of a row
 MLA,mla, a variant for GPUs
 GQA,H, a member of the problem
 TFLOPS,rate, a column of the table
 Waves,waves, a column of the table
 WORDS
-  expect_refusal 2 '`attnbench describe problem` the keys, README the other words' -- describe nothing_like
+  expect_refusal 2 '`attnbench describe` lists all words' -- describe nothing_like
+  refute_err 'did you mean'
+  expect_refusal 2 'did you mean cell?' -- describe cel
+  expect_refusal 2 'is no variant' -- describe inding # missing is near, and another word
   refute_err 'did you mean'
 }
 
@@ -95,10 +106,12 @@ WORDS
   done
 }
 
-@test "describe knows the columns of README, statuses and exit codes" {
+@test "describe knows the columns and the glossary of README, statuses and exit codes" {
   local names meaning name
-  sed -n '/^| column | meaning |/,/^$/p' README.md | tail -n +3 | sed '/^$/d; s/^| //; s/ |$//' >"$TMP/columns"
-  [ "$(wc -l <"$TMP/columns")" -ge 12 ]
+  for name in column word; do
+    sed -n "/^| $name | meaning |/,/^$/p" README.md | tail -n +3 | sed '/^$/d; s/^| //; s/ |$//; s/\[\([^]]*\)\]([^)]*)/\1/g'
+  done >"$TMP/columns"
+  [ "$(wc -l <"$TMP/columns")" -ge 24 ]
   while IFS= read -r row; do
     names=${row%% | *} meaning=$(tr -d '`' <<<"${row#* | }")
     while read -r name; do
@@ -126,7 +139,23 @@ serial,a verdict of the table of scaling
 WORDS
   attn describe 77
   expect_out "a GPU was required and there is none"
+  expect_out "do       run it on a machine with a GPU"
+  must 0 attn describe
+  expect_out "other words          case, variant, cell, row"
+  must 0 attn describe e4m3
+  expect_out "e4m3 is taken by cpu_ref, cpu_flash, serial, scalar, wgmma_fp8"
   expect_refusal 2 'did you mean left_out?' -- describe left_ou
+}
+
+@test "describe shows a shape that the variant takes, and the command that measures it" {
+  local variant words
+  for variant in $("$ATTNBENCH" list --json | python3 -c 'import json, sys; print(*(v["name"] for v in json.load(sys.stdin)["variants"]))'); do
+    must 0 attn describe "$variant"
+    ! grep -q skipped "$OUT" || fail "$variant: $(cat "$OUT")"
+    words=$(sed -n 's/^measure  attnbench //p' "$OUT")
+    must 0 attn plan --gpu h200 $words
+    ! grep -q 'skipped' "$OUT" || [[ $variant == cpu_* ]] || fail "$variant: $(cat "$OUT")"
+  done
 }
 
 @test "the workflow for a repository of one's own has a command that attnbench takes" {
@@ -145,7 +174,7 @@ WORDS
 }
 
 @test "a misspelt verb is named" { expect_refusal 2 'did you mean the verb plan' -- plam; }
-@test "no sweep is a usage error" { expect_refusal 2 '--sweep is missing' -- ; }
+@test "no sweep is a usage error" { expect_refusal 2 '--sweep or --shape is missing' -- ; }
 @test "plan without a GPU name is a usage error" { expect_refusal 2 '--gpu is missing' -- plan --sweep shapes/v3.json; }
 @test "an unknown GPU offers the nearest one" {
   expect_refusal 2 'did you mean h100' -- plan --sweep shapes/v3.json --gpu h101
@@ -283,7 +312,7 @@ WORDS
   attn describe inconclusive
   expect_out 'a verdict of a comparison (exit code 5)'
   expect_refusal 2 'did you mean tail_wave?' -- describe tail_wav
-  expect_refusal 2 'needs 1 name, 0 given' -- describe
+  expect_refusal 2 'needs 1 name, 0 given' -- generate
 }
 
 @test "bash completes verbs, options of the verb, values and files" {

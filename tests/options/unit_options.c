@@ -358,7 +358,7 @@ TEST(of_two_options_that_replace_each_other_one_is_needed_and_one_allowed) {
               {{"run", "--shape", "b"}, NULL},
               {{"plan", "--gpu", "l4", "--shape", "b"}, NULL},
               {{"run", "--shape", "b", "--sweep", "a"}, "--sweep and --shape are both given"},
-              {{"run"}, "--sweep is missing"},
+              {{"run"}, "--sweep or --shape is missing"},
               {{"gate", "--selftest", "--shape", "b"}, NULL},
               {{"gate", "--selftest", "--shape", "b", "--from"}, "--from: needs a value"},
               {{"gate", "--selftest"}, "one of --sweep, --shape and --from"}};

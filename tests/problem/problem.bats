@@ -62,7 +62,7 @@ PY
     and "window must be left out" in d["results"][1]["reason"]'
   attn plan --gpu h200 --variants scalar --shape B1.H8.S512.D64.window-1:0 --json "$TMP/p.json"
   expect_json "$TMP/p.json" 'd["results"][0]["key"] == "B1.H8.Hkv8.Sq512.Skv512.D64.f16.causal"'
-  expect_refusal 2 '"5" is not a value of window; give LEFT:RIGHT, each a whole number' -- plan --gpu h200 --shape B=1,H=8,S=512,D=64,window=5
+  expect_refusal 2 '"5" is not a value of window; did you mean 5:0? Give LEFT:RIGHT, each a whole number' -- plan --gpu h200 --shape B=1,H=8,S=512,D=64,window=5
   expect_refusal 2 'give LEFT:RIGHT, each a whole number' -- plan --gpu h200 --shape B=1,H=8,S=512,D=64,window=-2:0
   SWEEP=$(write_file both.json '{"attnbench_sweep": 1, "name": "both", "shapes": [{"B": 1, "H": 1, "S": 8, "D": 8, "causal": true, "window": [3, 0]}]}')
   expect_refusal 7 'shapes[0].' -- --sweep "$SWEEP"

@@ -34,6 +34,22 @@ keys() { json "$TMP/p.json" '" ".join(sorted({r["key"] for r in d["results"]}))'
   expect_err 'are one file'
 }
 
+@test "--only takes globs of KEY/VARIANT and of KEY" {
+  local run=(--shape B=1,2,H=1,S=8,16,D=8 --device cpu --check-only --variants cpu_ref,cpu_flash --json "$TMP/p.json" --quiet)
+  must 0 attn "${run[@]}" --only 'B1.*/cpu_flash'
+  expect_json "$TMP/p.json" '[r["variant"] for r in d["results"]] == ["cpu_flash"] * 2 and all(r["key"].startswith("B1.") for r in d["results"])'
+  must 0 attn "${run[@]}" --only '*.Sq16.*full'
+  expect_json "$TMP/p.json" 'len(d["results"]) == 4'
+  expect_refusal 2 'is no cell and no case of this run' -- "${run[@]}" --only 'B3.*'
+}
+
+@test "causal and a window are two cases, and the report says so" {
+  must 0 attn plan --gpu h200 --shape B=1,H=1,S=64,D=64,causal,window=8:0 --variants scalar
+  expect_out 'causal and window are cases of their own'
+  must 0 attn plan --gpu h200 --shape B=1,H=1,S=64,D=64,full,window=8:0 --variants scalar
+  refute_out 'cases of their own'
+}
+
 @test "the key of a case is taken by --filter, --only, --shape and a sweep" {
   local key=B2.H4.Hkv4.Sq64.Skv64.D64.f16.causal
   plan --shape B=1,2,H=4,S=64,D=64,full,causal --filter "$key"

@@ -18,6 +18,7 @@ TEST(a_filter_keeps_what_meets_it) {
       {"Skv=512,4096", true, true},
       {"Sq=1", false, true},
       {"S>=512", true, false}, /* both lengths */
+      {"Skv>1k", false, true},
       {"Skv>=512", true, true},
       {"Skv>512", false, true},
       {"S<513", true, false},

@@ -41,8 +41,8 @@ TEST(bad_specs_say_what_to_write) {
   } rows[] = {
       {"split_kw", "--variants has \"split_kw\", which is not a variant; did you mean \"split_kv\"?"},
       {"WMMA", "did you mean \"wmma\"?"},
-      {"", "has \"\", which is not a variant; `attnbench list` shows the variants"},
-      {"flash_attention_3", "`attnbench list` shows the variants"},
+      {"", "has \"\", which is not a variant; `attnbench list` shows those that are built in, --load adds your own"},
+      {"flash_attention_3", "shows those that are built in, --load adds your own"},
       {"wmma ", "did you mean \"wmma\"?"},
       {"cpu_ref:x=1", "cpu_ref has no tunables; write \"cpu_ref\" alone"},
       {"cpu_ref:", "write a tunable as key=value"},
