@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <string.h>
 
 #include "cli/base/text.h"
 
@@ -105,8 +106,10 @@ void plot_x_label(const struct plot *plot, double value, const char *first, cons
   char turn[64];
   fprintf(plot->file, "<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/>", x, y, plot->y.to);
   snprintf(turn, sizeof turn, " transform=\"rotate(-60 %.1f %.1f)\"", x + 4, y + 12);
-  put_label(plot->file, turned ? x + 4 : x, y + (turned ? 12 : 14), turned ? "end" : "middle", turned ? turn : "",
-            first);
+  /* The last label of an axis is not cut at the edge. */
+  const double middle = fmin(x, PLOT_WIDTH - (double)strlen(first) * PLOT_LETTER / 2);
+  put_label(plot->file, turned ? x + 4 : middle, y + (turned ? 12 : 14), turned ? "end" : "middle",
+            turned ? turn : "", first);
   put_label(plot->file, x, y + 26, "middle", "", second);
 }
 

@@ -47,6 +47,7 @@ enum {
   PLOT_TOP = 22,
   PLOT_BOTTOM = 216
 };
+static const double PLOT_LETTER = 6.5; /* width of a label's letter, with a little air */
 
 struct plot {
   FILE *file;

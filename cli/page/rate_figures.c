@@ -9,7 +9,6 @@
 
 enum { TEXT_MAX = 512, LABELS_SHOWN_MAX = 24 };
 static const double SOURCE_SHIFT = 0.1; /* of the way to the next case */
-static const double LETTER_WIDTH = 6.5; /* of a label, with a little air */
 
 /* What a figure shows of a row: median, and the ends of its interval. */
 struct shown {
@@ -103,7 +102,7 @@ static bool are_labels_turned(const struct merge_row *const *rows, size_t count,
     longest = strlen(label.first) > longest ? strlen(label.first) : longest;
     longest = strlen(label.second) > longest ? strlen(label.second) : longest;
   }
-  return (double)longest * LETTER_WIDTH * (double)cases > PLOT_RIGHT - PLOT_LEFT;
+  return (double)longest * PLOT_LETTER * (double)cases > PLOT_RIGHT - PLOT_LEFT;
 }
 
 static void put_point(const struct plot *plot, const struct kind *kind, const struct merge_row *row, double x) {

@@ -104,6 +104,15 @@ assert stepped > 2, stepped
 CHECK
 }
 
+@test "the roofs of a page are those of the element types and pipes that its rows use" {
+  must 0 attn report results/h200/fp8.journal --html "$TMP/fp8.html" --json "$TMP/fp8.json"
+  page "$TMP/fp8.html"
+  grep -q '>e4m3 tensor 2141<' "$TMP/fp8.html" || fail "the peak of e4m3 is missing"
+  ! grep -q '16-bit tensor\|mma.sync [0-9]' "$TMP/fp8.html" || fail "a peak that no row uses is drawn"
+  must 0 attn report results/h200/v3.journal --html "$TMP/v3.html"
+  for roof in '16-bit tensor 1071' '16-bit mma.sync 711' 'fp32 67'; do grep -q ">$roof<" "$TMP/v3.html" || fail "$roof is missing"; done
+}
+
 @test "names from a report stay texts, in the page and in its CSV" {
   edit "$GPU" "$TMP/evil.json" '
 evil = "<script>alert(1)</script>\"><img src=x onerror=alert(2)>&amp;\u202e\u0007"
@@ -197,7 +206,8 @@ d["summary"].update(ok=d["summary"]["ok"] - 1, crashed=1, exit_code=4)'
   attn report "$GPU" --html "$TMP/gpu.html"
   attn report "$BASE" "$BASE" --html "$TMP/both.html"
   attn report results/h200/decode.journal --html "$TMP/many.html" # more cases in a drawing than labels side by side
-  must 0 capture timeout 60 "$ATTN_PYTHON" tests/page_in_browser.py "$browser" "$TMP/gpu.html" "$TMP/both.html" "$TMP/many.html"
+  attn report results/h200/steady.journal --html "$TMP/steady.html" # a tick at the end of an axis
+  must 0 capture timeout 60 "$ATTN_PYTHON" tests/page_in_browser.py "$browser" "$TMP/"{gpu,both,many,steady}.html
 }
 
 @test "auto is not the fastest of a case beside the variant that it picked: that is one kernel measured twice" {
