@@ -66,6 +66,13 @@ int rows_order(uint64_t a, uint64_t b);
  * differ. rows_compare_kinds orders as for qsort; 0: one kind. rows_kind_text writes "D 64, f16, causal mask". */
 int rows_compare_kinds(const struct attn_problem *, const struct attn_problem *);
 void rows_kind_text(const struct attn_problem *, char *out, size_t size);
+enum { ROWS_TEXT_MAX = AXIS_TRAITS_MAX + 256 };
+/* The kind, then "B 4, H 32, S 512", of other keys "1 query, 4096 keys". */
+void rows_case_text(const struct attn_problem *, char out[ROWS_TEXT_MAX]);
+/* The parts of such a text that `other` has too (shared) or lacks; `out` may be either text. */
+void rows_parts(const char *text, const char *other, bool shared, char out[ROWS_TEXT_MAX]);
+/* Whether DRAM, and not the products, bounds the row by the roofline, at least when the L2 is cold. */
+bool rows_is_memory_bound(const struct merge_row *);
 
 /* Everything before the parts and behind them; a part of <header>, up to <main>, is the caller's. */
 void page_open(FILE *, const char *title);
@@ -85,6 +92,7 @@ struct status findings_part_write(const struct page *, FILE *);
 /* Whether each of these parts has anything to show. */
 bool heat_part_any(const struct page *);
 bool rate_figures_any(const struct page *);
+bool rate_figures_any_latency(const struct page *); /* not where every case is the only one of its kind */
 bool roofline_figure_any(const struct page *);
 bool scaling_figure_any(const struct page *);
 bool cold_figure_any(const struct page *);

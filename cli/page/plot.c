@@ -148,6 +148,12 @@ void plot_marker(FILE *file, const struct page_series *series, double x, double 
   fprintf(file, "<path class=\"mark\" d=\"M%.1f %.1f%s\"/>", x, y, shape_of(series));
 }
 
+static void put_mark(const struct plot *plot, const struct merge_row *row, double x, double y, const char *text) {
+  html_put(plot->file, "<path class=\"mark\" d=\"M%.1f %.1f%s\"><title>%s at %s: %s</title></path>", x, y,
+           shape_of(&plot->page->series[row->series]), rows_series_text(plot->page, row->series).text,
+           row->row->record->attn_case.key, text);
+}
+
 void plot_point(const struct plot *plot, const struct merge_row *row, double x, double y, double low, double high,
                 const char *format, ...) {
   const double at = axis_at(&plot->x, x);
@@ -164,9 +170,8 @@ void plot_point(const struct plot *plot, const struct merge_row *row, double x, 
   va_start(list, format);
   text_append_list(text, sizeof text, format, list);
   va_end(list);
-  html_put(plot->file, "<path class=\"mark\" d=\"M%.1f %.1f%s\"><title>%s at %s: %s</title></path></a>", at,
-           axis_at(&plot->y, y), shape_of(&plot->page->series[row->series]),
-           rows_series_text(plot->page, row->series).text, row->row->record->attn_case.key, text);
+  put_mark(plot, row, at, axis_at(&plot->y, y), text);
+  fputs("</a>", plot->file);
 }
 
 void plot_rows(const struct plot *plot, void (*put)(const struct plot *, const struct merge_row *, const void *of),
@@ -182,4 +187,64 @@ void plot_rows(const struct plot *plot, void (*put)(const struct plot *, const s
 
 void plot_note(const struct plot *plot, double x, double y, const char *anchor, const char *text) {
   put_label(plot->file, axis_at(&plot->x, x), axis_at(&plot->y, y), anchor, " class=\"note\"", text);
+}
+
+/* ---- strips ---------------------------------------------------------------------------------------------------- */
+
+void plot_strips_open(const struct plot *plot, const char *title, const char *unit, const char *last) {
+  double tick[AXIS_TICKS_MAX];
+  char label[AXIS_LABEL_MAX];
+  html_put(plot->file,
+           "<figure class=\"strips\"><figcaption>%s</figcaption>\n<div class=\"strip\"><span>%s</span><svg "
+           "height=\"16\" aria-hidden=\"true\">",
+           title, unit);
+  const size_t count = axis_ticks(&plot->x, tick);
+  for (size_t i = 0; i < count; ++i) {
+    const double x = axis_at(&plot->x, tick[i]);
+    axis_label(&plot->x, tick[i], label);
+    fprintf(plot->file, "<text x=\"%.1f%%\" y=\"12\" text-anchor=\"%s\">%s</text>", x,
+            x < 10   ? "start"
+            : x > 90 ? "end"
+                     : "middle",
+            label);
+  }
+  html_put(plot->file, "</svg><span class=\"n\">%s</span></div>\n", last);
+}
+
+void plot_strips_close(const struct plot *plot) { fputs("</figure>\n", plot->file); }
+
+void plot_strip_open(const struct plot *plot, const char *name) {
+  double tick[AXIS_TICKS_MAX];
+  const size_t count = axis_ticks(&plot->x, tick);
+  html_put(plot->file, "<div class=\"strip\"><span>%s</span><svg height=\"22\" role=\"img\"><title>%s</title>", name,
+           name);
+  for (size_t i = 0; i < count; ++i)
+    fprintf(plot->file, "<svg x=\"%.1f%%\"><path class=\"grid\" d=\"M0 0V22\"/></svg>", axis_at(&plot->x, tick[i]));
+}
+
+void plot_strip_close(const struct plot *plot, const char *text) {
+  html_put(plot->file, "</svg><span class=\"n\">%s</span></div>\n", text);
+}
+
+void plot_strip_bar(const struct plot *plot, double low, double high) {
+  if (!isfinite(low) || !isfinite(high)) return;
+  const double from = axis_at(&plot->x, low), to = axis_at(&plot->x, high);
+  fprintf(plot->file,
+          "<svg x=\"%.2f%%\" width=\"%.2f%%\" viewBox=\"0 0 1 22\" preserveAspectRatio=\"none\"><path class=\"bar\" "
+          "d=\"M0 11H1\"/></svg>",
+          from, to - from);
+}
+
+void plot_strip_point(const struct plot *plot, const struct merge_row *row, double x, double low, double high,
+                      const char *format, ...) {
+  char text[TEXT_MAX] = "";
+  va_list list;
+  if (!isfinite(x)) return;
+  va_start(list, format);
+  text_append_list(text, sizeof text, format, list);
+  va_end(list);
+  plot_strip_bar(plot, low, high);
+  fprintf(plot->file, "<a href=\"#row-%zu\" tabindex=\"-1\"><svg x=\"%.2f%%\">", row->number, axis_at(&plot->x, x));
+  put_mark(plot, row, 0, 11, text);
+  fputs("</svg></a>", plot->file);
 }

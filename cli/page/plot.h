@@ -20,7 +20,7 @@ struct axis {
 
 /* A linear axis from 0 to a round number at or above `most`, or to 1 unless `most` is finite and above 0. */
 struct axis axis_linear(double most, double from, double to);
-/* A logarithmic axis that contains both values, with some margin. */
+/* A logarithmic axis that contains both values, with some margin, and at least two ticks. */
 struct axis axis_log(double least, double most, double from, double to);
 /* A linear axis that contains both values and 0, with some margin. */
 struct axis axis_around(double least, double most, double from, double to);
@@ -96,6 +96,22 @@ void plot_rows(const struct plot *, void (*put)(const struct plot *, const struc
                const void *of);
 /* Writes a text at (x, y) in values of the axes; `anchor` is "start", "middle" or "end". */
 void plot_note(const struct plot *, double x, double y, const char *anchor, const char *text);
+
+/* ---- a drawing with a line of HTML for each row: its name, a strip with points, a text ------------------------- */
+
+enum { PLOT_STRIP_LEFT = 1, PLOT_STRIP_RIGHT = 98 }; /* the ends of the x axis, in percent of the strip */
+
+/* Opens the drawing with the ticks of the x axis in `unit`. `last` is the heading of the texts. */
+void plot_strips_open(const struct plot *, const char *title, const char *unit, const char *last);
+void plot_strips_close(const struct plot *);
+/* Opens a line; the caller draws points, then closes it with its text. */
+void plot_strip_open(const struct plot *, const char *name);
+void plot_strip_close(const struct plot *, const char *text);
+/* As plot_point. */
+void plot_strip_point(const struct plot *, const struct merge_row *, double x, double low, double high,
+                      const char *format, ...) __attribute__((format(printf, 6, 7)));
+/* A line from low to high. */
+void plot_strip_bar(const struct plot *, double low, double high);
 
 /* Draws the marker of the series at (x, y) in coordinates of the drawing. */
 void plot_marker(FILE *, const struct page_series *, double x, double y);

@@ -79,6 +79,46 @@ void rows_kind_text(const struct attn_problem *shape, char *out, size_t size) {
     text_append(out, size, ", %" PRIu32 " query heads per KV head", shape->Hq / shape->Hkv);
 }
 
+static void put_part(char *out, const char *part, size_t length) {
+  const size_t used = strlen(out);
+  snprintf(out + used, ROWS_TEXT_MAX - used, "%s%.*s", used > 0 ? ", " : "", (int)length, part);
+}
+
+static bool has_part(const char *text, const char *part, size_t length) {
+  for (; text[0] != '\0'; text += strcspn(text, ","), text += strspn(text, ", ")) {
+    if (strcspn(text, ",") == length && strncmp(text, part, length) == 0) return true;
+  }
+  return false;
+}
+
+void rows_parts(const char *text, const char *other, bool shared, char out[ROWS_TEXT_MAX]) {
+  char chosen[ROWS_TEXT_MAX] = "";
+  for (; text[0] != '\0'; text += strcspn(text, ","), text += strspn(text, ", ")) {
+    const size_t length = strcspn(text, ",");
+    if (has_part(other, text, length) == shared) put_part(chosen, text, length);
+  }
+  memcpy(out, chosen, sizeof chosen);
+}
+
+void rows_case_text(const struct attn_problem *shape, char out[ROWS_TEXT_MAX]) {
+  rows_kind_text(shape, out, ROWS_TEXT_MAX);
+  text_append(out, ROWS_TEXT_MAX, ", B %" PRIu32 ", H %" PRIu32, shape->B, shape->Hq);
+  if (shape->Sq == shape->Skv) {
+    text_append(out, ROWS_TEXT_MAX, ", S %" PRIu32, shape->Sq);
+  } else {
+    text_append(out, ROWS_TEXT_MAX, ", %" PRIu32 " %s, %" PRIu32 " keys", shape->Sq,
+                shape->Sq == 1 ? "query" : "queries", shape->Skv);
+  }
+}
+
+bool rows_is_memory_bound(const struct merge_row *row) {
+  for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; ++mode) {
+    const struct mode_metrics *metrics = &row->row->metrics.mode[mode];
+    if (metrics_has_roof(metrics) && metrics->roof == ROOF_DRAM) return true;
+  }
+  return false;
+}
+
 /* ---- rows ------------------------------------------------------------------------------------------------------ */
 
 static size_t series_of(struct page *page, const struct merge_row *row) {

@@ -26,6 +26,12 @@ static struct column_cell cell_width(const struct merge_row *row) {
   return fixed(known ? 50 * (us.high_us - us.low_us) / us.median_us : (double)NAN, 2);
 }
 
+/* Where DRAM bounds the row, its rate is that of bytes. */
+static struct column_cell cell_bandwidth(const struct merge_row *row) {
+  const struct mode_metrics *metrics = &row->row->metrics.mode[TIME_HOT];
+  return fixed(rows_is_memory_bound(row) && metrics->known ? metrics->gb_per_s : (double)NAN, 0);
+}
+
 static struct column_cell cell_clock(const struct merge_row *row) {
   const struct time_record *time = rows_time(row, TIME_HOT);
   return fixed(time != NULL ? time->sm_clock_mhz : (double)NAN, 0);
@@ -43,6 +49,7 @@ static const struct column {
     {"cold", "us", COLUMNS_COLD, NULL},
     {"steady", "us", COLUMNS_STEADY, NULL},
     {"rate", "TFLOP/s", COLUMNS_RATE, NULL},
+    {"rate", "GB/s", 0, cell_bandwidth},
     {"roof", "% of peak", COLUMNS_ROOF, NULL},
     {"steady", "TFLOP/s", COLUMNS_STEADY_RATE, NULL},
     {"power", "W", COLUMNS_POWER, NULL},

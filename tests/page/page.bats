@@ -46,12 +46,15 @@ CHECK
 import html, json, re, sys
 page = open(sys.argv[2]).read()
 section = page[page.index('<section id="rate"'):page.index('<section id="latency"')]
-drawings = section.split("<figure>")[1:]
+drawings = [drawing.split('<figure class="strips">')[0] for drawing in section.split("<figure>")[1:]]
+drawings += [strips for strips in section.split('<figure class="strips">')[1:]]
 points = 0
+rate_text = r'[^"]*"><title>.*?: ([\d.]+) \(([\d.]+) to ([\d.]+)\) (?:TFLOP|GB)/s[^<]*</title>'
 for drawing in drawings:
-    found = re.findall(r'<path class="mark" d="M[\d.]+ ([\d.]+)m[^"]*"><title>.*?: ([\d.]+) \(([\d.]+) to ([\d.]+)\) TFLOP/s</title>', drawing)
+    found = re.findall(r'<path class="mark" d="M(?!0.0 11.0)[\d.]+ ([\d.]+)m' + rate_text, drawing)
+    found = found or [(-float(x), *rest) for x, *rest in re.findall(r'<svg x="([\d.]+)%"><path class="mark" d="M0.0 11.0m' + rate_text, drawing)]
     places = sorted((float(rate), float(y)) for y, rate, low, high in found)
-    assert all(float(low) <= float(rate) <= float(high) for y, rate, low, high in found), found
+    assert found and all(float(low) <= float(rate) <= float(high) for y, rate, low, high in found), found
     # One scale: a straight line from rate to place, higher rates further up.
     (r0, y0), (r1, y1) = places[0], places[-1]
     for rate, y in places:
@@ -111,6 +114,32 @@ CHECK
   ! grep -q '16-bit tensor\|mma.sync [0-9]' "$TMP/fp8.html" || fail "a peak that no row uses is drawn"
   must 0 attn report results/h200/v3.journal --html "$TMP/v3.html"
   for roof in '16-bit tensor 1071' '16-bit mma.sync 711' 'fp32 67'; do grep -q ">$roof<" "$TMP/v3.html" || fail "$roof is missing"; done
+}
+
+@test "a drawing is for cases of one B and H over S; cases that are alone share one; bytes are the rate where DRAM bounds" {
+  must 0 attn report results/h200/decode.journal --html "$TMP/decode.html"
+  page "$TMP/decode.html"
+  must 0 attn report results/h200/window.journal --html "$TMP/window.html"
+  page "$TMP/window.html"
+  expect_json "$TMP/facts" "'latency' not in d['ids']"
+  python - "$TMP/decode.html" "$TMP/window.html" <<'CHECK' || fail "drawings of the wrong cases"
+import re, sys
+decode, window = (open(path).read() for path in sys.argv[1:])
+section = decode[decode.index('<section id="rate"'):decode.index('<section id="latency"')]
+titles = re.findall("<figcaption>([^<]*)</figcaption>", section)
+assert len(set(titles)) == len(titles) > 8, titles
+of_b = [title for title in titles if title.startswith("D 128, f16, no mask, 4 query heads per KV head, B ")]
+assert [title.split(", ")[-3] for title in of_b] == ["B 1", "B 4", "B 16", "B 64"], of_b
+assert "GB/s</text>" in section and "TFLOP/s</text>" not in section
+assert re.search(r"GB/s</small>", decode[decode.index('<section id="rows"'):])
+for drawing in section.split("<figure>")[1:]:
+    cases = set(re.findall(r"<title>\w+ at (\S+):", drawing.split('<figure class="strips">')[0]))
+    assert len(cases) > 1, drawing[:200]
+section = window[window.index('<section id="rate"'):window.index('<section id="roofline"')]
+lines = re.findall(r'<div class="strip"><span>([^<]*)</span><svg height="22"', section)
+cases = set(re.findall('data-key="([^"]*)"', window))
+assert section.count("<figure>") == 0 and len(lines) == len(set(lines)) == len(cases) > 20, (len(lines), len(cases))
+CHECK
 }
 
 @test "names from a report stay texts, in the page and in its CSV" {
