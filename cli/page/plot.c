@@ -27,8 +27,9 @@ static void put_legend(const struct page *page, FILE *file) {
 }
 
 void plot_figure_open(const struct page *page, FILE *file, const char *id, const char *heading, const char *caption) {
-  fprintf(file, "<section id=\"%s\" class=\"figure\" aria-labelledby=\"%s-h\">\n<h2 id=\"%s-h\">%s</h2>\n<p>%s</p>\n",
-          id, id, id, heading, caption);
+  fprintf(file, "<section id=\"%s\" class=\"figure\" aria-labelledby=\"%s-h\">\n<h2 id=\"%s-h\">", id, id, id);
+  html_text(file, heading);
+  fprintf(file, "</h2>\n<p>%s</p>\n", caption);
   put_legend(page, file);
   fputs("<div class=\"panels\">\n", file);
 }

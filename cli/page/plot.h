@@ -58,7 +58,7 @@ struct plot {
 
 /* ---- a figure: <section> with its drawings --------------------------------------------------------------------- */
 
-/* `id` is the anchor, one word; `heading` and `caption` are texts of attnbench itself. */
+/* `id` is the anchor, one word; `heading` is escaped, `caption` is HTML. */
 void plot_figure_open(const struct page *, FILE *, const char *id, const char *heading, const char *caption);
 /* Opens the data as CSV with its header line. The caller writes the lines and calls plot_data_close. */
 void plot_data_open(FILE *, const char *header);

@@ -82,8 +82,11 @@ page = open(sys.argv[2]).read()
 section = page[page.index('<section id="scaling"'):]
 drawings = section[:section.index("</section>")].split("<figure><figcaption>")[1:]
 assert len(drawings) == len(scaled) > 3, (len(drawings), len(scaled))
+assert "Scaling over B*H: D 64, f16, no mask, S 512</h2>" in section and section.count(">time / time at B*H 8<") == len(drawings)
+scales = {re.search(r'</title>.*?class="name"', drawing, re.S).group() for drawing in drawings}
+assert len(scales) == 1, "variants at the same cases have unlike scales"
 for drawing in drawings:
-    rows = sorted(scaled[drawing.split(",")[0]], key=lambda row: row[0])
+    rows = sorted(scaled[re.match("[^,<]*", drawing).group().strip()], key=lambda row: row[0])
     ticks = [(float(y), float(label)) for y, label in
              re.findall(r'class="grid" d="M[\d.]+ ([\d.]+)H[\d.]+"/><text[^>]*>([\d.]+)</text>', drawing)]
     (y0, v0), (y1, v1) = ticks[0], ticks[-1]
@@ -138,6 +141,8 @@ for drawing in section.split("<figure>")[1:]:
 section = window[window.index('<section id="rate"'):window.index('<section id="roofline"')]
 lines = re.findall(r'<div class="strip"><span>([^<]*)</span><svg height="22"', section)
 cases = set(re.findall('data-key="([^"]*)"', window))
+scaling = re.findall("<figcaption>([^<]*) <small>", decode[decode.index('<section id="scaling"'):])
+assert len(set(scaling)) == len(scaling) > 3 and all(" keys" in title for title in scaling if "decode" in title), scaling
 assert section.count("<figure>") == 0 and len(lines) == len(set(lines)) == len(cases) > 20, (len(lines), len(cases))
 CHECK
 }
