@@ -272,6 +272,10 @@ for row, text in cells:
     tag = re.search(f'<tr id="{row}"[^>]*>', page).group()
     key = re.search('data-key="([^"]*)"', tag).group(1)
     assert abs(float(text) - best[key][1]) <= 0.006 * max(1, best[key][1]), (key, text, best[key])
+# The colour is that of the number as it is printed.
+shades = re.findall(r'heat-(\d)">(?:<small>[^<]*</small> )?<a [^>]*>~?([\d.]+)', section)
+assert len(shades) == len(cells) and "heat-2\"></i>faster, up to 1.15" in section
+assert all(shade in ("1", "0" if float(text) < 1 else "2" if float(text) <= 1.15 else "3") for shade, text in shades), shades
 # Cases of one S that differ in B or H have lines of their own.
 lines = re.findall(r'<th scope="row">([^<]*)</th>', section)
 assert len(set(lines)) == len(lines), lines
@@ -281,11 +285,14 @@ CHECK
 
 @test "the fastest variant beside the reference stands by kind of case and by S, and leads to its row" {
   local journal
-  for journal in decode batch wgmma_ladder; do
+  for journal in decode batch wgmma_ladder prefill steady; do
     attn report "results/h200/$journal.journal" --html "$TMP/gpu.html" --json "$TMP/gpu.json"
     page "$TMP/gpu.html"
     check_ratios "$journal"
   done
+  # A winner of every case is named once; steady ratios stand beside the hot ones.
+  grep -q '<p>The fastest other variant of every case is <code>wgmma</code>' "$TMP/gpu.html" || fail "the winner's name"
+  grep -q '1.24</a> <small>steady 1.15</small></td>' "$TMP/gpu.html" || fail "no steady ratio"
   # A page of two reports has no such table.
   must 0 attn report results/h200/decode.journal results/h200/v3.journal --html "$TMP/two.html"
   page "$TMP/two.html"
