@@ -217,10 +217,12 @@ void plot_strips_close(const struct plot *plot) { fputs("</figure>\n", plot->fil
 void plot_strip_open(const struct plot *plot, const char *name) {
   double tick[AXIS_TICKS_MAX];
   const size_t count = axis_ticks(&plot->x, tick);
-  html_put(plot->file, "<div class=\"strip\"><span>%s</span><svg height=\"22\" role=\"img\"><title>%s</title>", name,
-           name);
+  fputs("<div class=\"strip\"><span>", plot->file);
+  html_breakable(plot->file, name);
+  html_put(plot->file, "</span><svg height=\"22\" role=\"img\"><title>%s</title>", name);
   for (size_t i = 0; i < count; ++i)
-    fprintf(plot->file, "<svg x=\"%.1f%%\"><path class=\"grid\" d=\"M0 0V22\"/></svg>", axis_at(&plot->x, tick[i]));
+    fprintf(plot->file, "<svg x=\"%.1f%%\"><path class=\"%s\" d=\"M0 0V22\"/></svg>", axis_at(&plot->x, tick[i]),
+            plot->x.low < 0 && fabs(tick[i]) < 1e-9 ? "zero" : "grid");
 }
 
 void plot_strip_close(const struct plot *plot, const char *text) {
@@ -234,6 +236,11 @@ void plot_strip_bar(const struct plot *plot, double low, double high) {
           "<svg x=\"%.2f%%\" width=\"%.2f%%\" viewBox=\"0 0 1 22\" preserveAspectRatio=\"none\"><path class=\"bar\" "
           "d=\"M0 11H1\"/></svg>",
           from, to - from);
+}
+
+void plot_strip_mark(const struct plot *plot, double x) {
+  fprintf(plot->file, "<svg x=\"%.2f%%\"><path class=\"mark\" d=\"M0 11%s\"/></svg>", axis_at(&plot->x, x),
+          shapes[0]);
 }
 
 void plot_strip_point(const struct plot *plot, const struct merge_row *row, double x, double low, double high,

@@ -110,8 +110,9 @@ void plot_strip_close(const struct plot *, const char *text);
 /* As plot_point. */
 void plot_strip_point(const struct plot *, const struct merge_row *, double x, double low, double high,
                       const char *format, ...) __attribute__((format(printf, 6, 7)));
-/* A line from low to high. */
+/* A line from low to high, and a round marker, in the colour of the group around them. */
 void plot_strip_bar(const struct plot *, double low, double high);
+void plot_strip_mark(const struct plot *, double x);
 
 /* Draws the marker of the series at (x, y) in coordinates of the drawing. */
 void plot_marker(FILE *, const struct page_series *, double x, double y);

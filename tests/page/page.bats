@@ -139,7 +139,7 @@ for drawing in section.split("<figure>")[1:]:
     cases = set(re.findall(r"<title>\w+ at (\S+):", drawing.split('<figure class="strips">')[0]))
     assert len(cases) > 1, drawing[:200]
 section = window[window.index('<section id="rate"'):window.index('<section id="roofline"')]
-lines = re.findall(r'<div class="strip"><span>([^<]*)</span><svg height="22"', section)
+lines = re.findall(r'<div class="strip"><span>(.*?)</span><svg height="22"', section)
 cases = set(re.findall('data-key="([^"]*)"', window))
 scaling = re.findall("<figcaption>([^<]*) <small>", decode[decode.index('<section id="scaling"'):])
 assert len(set(scaling)) == len(scaling) > 3 and all(" keys" in title for title in scaling if "decode" in title), scaling
@@ -186,6 +186,18 @@ for r in d["results"]:
   outcome=$(head -n 1 "$OUT")
   expect_json "$TMP/facts" "'verdict' in d['ids'] and 'exit code $judged' in d['texts']['strong']"
   [[ $outcome == *"exit code $judged"* ]] || fail "verdicts differ"
+  # Each row that fails is red, and has its bounds.
+  python - "$TMP/compare.html" <<'CHECK' || fail "the changes of a comparison"
+import re, sys
+page = open(sys.argv[1]).read()
+assert re.search(r"<figcaption>All \d+ rows, worst first<", page)
+for strip in re.findall(r'<div class="strip">.*', page[page.index('id="verdict"'):page.index('id="rate"')])[1:]:
+    assert ('"c7"' in strip) == (": regressed</title>" in strip) and 'class="zero"' in strip, strip
+CHECK
+  must 0 attn report results/h200/prefill.journal results/h200/prefill_fa3.journal --html "$TMP/single.html"
+  page "$TMP/single.html"
+  grep -q '<figcaption>The 40 worst of 132 rows<' "$TMP/single.html" || fail "how many rows are drawn"
+  [ "$(grep -c '^<div class="strip">.*<g class="c10"><title>.*: inconclusive</title>' "$TMP/single.html")" -eq 40 ] || fail "what is inconclusive is grey"
   # report shows the same verdict; its own exit code is that of the rows.
   must 0 attn report "$BASE" "$TMP/slow.json" --html "$TMP/both.html"
   page "$TMP/both.html"
