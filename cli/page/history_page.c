@@ -27,7 +27,7 @@ static void put_change(const struct history_item *item, FILE *file) {
   fprintf(file, "<tr%s><td>%s</td>",
           change != NULL && history_is_regression(series, change) ? " class=\"fails\"" : "",
           history_sinks_word(item));
-  html_number_cell(file, shift);
+  html_number_cell(file, "n", shift);
   fprintf(file, "%s</td><td class=\"n\">%s%s%s</td><th scope=\"row\"><a href=\"#series-%zu\">", percent, low,
           change != NULL ? " to " : "", high, number_of(item));
   html_breakable(file, series->key);

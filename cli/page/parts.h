@@ -118,8 +118,8 @@ struct html_heading {
 };
 /* Opens a table in a region that scrolls, up to its rows; the row past the last heading has none. */
 void html_table_open(FILE *, const char *label, const char *caption, const struct html_heading *);
-/* Opens a table's cell of a number, by which the script sorts; NAN: it has none. */
-void html_number_cell(FILE *, double value);
+/* Opens a table's cell of a number, by which the script sorts; NAN: it has none. `style` are classes of style.css. */
+void html_number_cell(FILE *, const char *style, double value);
 /* The shortest decimal text that reads back as the same value; nothing when it is not finite. */
 void html_number(FILE *, double value);
 

@@ -36,7 +36,7 @@ static void put_differences(FILE *file, const struct compare *compare) {
 /* ---- table ----------------------------------------------------------------------------------------------------- */
 
 static void put_number(FILE *file, double value, const char *text) {
-  html_number_cell(file, value);
+  html_number_cell(file, "n", value);
   html_put(file, "%s</td>", text);
 }
 
