@@ -98,6 +98,9 @@ bool scaling_figure_any(const struct page *);
 bool cold_figure_any(const struct page *);
 bool findings_part_any(const struct page *);
 
+/* How many findings of each severity a report has, those of one variant counted once. STATUS_MEMORY. */
+struct status findings_part_count(const struct report *, size_t out[FINDING_SEVERE + 1]);
+
 /* Writes texts and numbers as HTML, and as CSV within HTML. Texts may come from untrusted files. */
 
 /* Escapes a text for element content and for attributes in double quotes. Invalid characters, and those that change

@@ -87,11 +87,12 @@
   if (rows.length > manyRows && isOneReport) fastest.value = fastest.options[1].value;
   apply();
 
-  /* A link to a row that the filter hides shows it. */
+  /* A link shows a row that the filter hides, and opens what is folded. */
   const reveal = () => {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (target === null || !target.hidden) return;
-    clear();
+    if (target === null) return;
+    for (let at = target.closest("details"); at !== null; at = at.parentElement.closest("details")) at.open = true;
+    if (target.hidden) clear();
     target.scrollIntoView({ block: "center" });
   };
   window.addEventListener("hashchange", reveal);

@@ -110,6 +110,30 @@ assert stepped > 2, stepped
 CHECK
 }
 
+@test "findings stand by what they are, the most severe first, and the answer counts them" {
+  must 0 attn report results/h200/v3.journal --html "$TMP/v3.html"
+  page "$TMP/v3.html"
+  python - "$TMP/v3.html" <<'CHECK' || fail "findings out of order"
+import re, sys
+page = open(sys.argv[1]).read()
+section = page[page.index('<section id="findings"'):]
+groups = re.findall(r'<li class="finding (\w+)"><h3><span [^>]*>\w+</span> (\w+)</h3>(.*?)</ul></li>', section, re.S)
+names = [name for severity, name, lines in groups]
+assert len(set(names)) == len(names) > 5, names
+order = ["severe", "warning", "note"]
+severities = [severity for severity, name, lines in groups]
+assert severities == sorted(severities, key=order.index), severities
+lines = {severity: sum(text.count("<li id=") for s, name, text in groups if s == severity) for severity in order}
+assert f'Findings: <a href="#findings">{lines["severe"]} severe, {lines["warning"]} warnings</a>' in page, lines
+assert f"<summary>{lines['note']} notes</summary>" in section
+assert "<code>auto</code>: as the variants that it picked</li>" in section
+CHECK
+  must 0 attn report results/h200/steady.journal --html "$TMP/steady.html"
+  grep -q 'as fast as cudnn; steady: 1.12x to 1.30x</strong>' "$TMP/steady.html" || fail "no steady ratio in the answer"
+  # Device, sweep and date stand there, the rest is folded.
+  [ "$(sed -n '/<dl>/,/<details>/p' "$TMP/steady.html" | head -n 1 | grep -o '<dt>' | wc -l)" -le 5 ] || fail "the facts are not folded"
+}
+
 @test "the roofs of a page are those of the element types and pipes that its rows use" {
   must 0 attn report results/h200/fp8.journal --html "$TMP/fp8.html" --json "$TMP/fp8.json"
   page "$TMP/fp8.html"
