@@ -8,7 +8,7 @@
 
 /* The rows of a page, which all its parts use. */
 
-enum { PAGE_NAME_MAX = VARIANT_SPEC_MAX + 16, PAGE_COLOURS = 12 /* of style.css */ };
+enum { PAGE_NAME_MAX = VARIANT_SPEC_MAX + 16, PAGE_COLOURS = 12, PAGE_DASHES = 4 /* of style.css */ };
 
 /* A series: the rows of one variant in one source. */
 struct page_series {
@@ -16,6 +16,7 @@ struct page_series {
   size_t source;
   size_t number;     /* of the variant, the same in every source; selects the colour */
   bool is_reference; /* other rows were timed against this variant */
+  bool is_twin;      /* each of its rows repeats the variant that it picked */
 };
 
 struct page {
@@ -38,6 +39,10 @@ struct page_name {
   char text[PAGE_NAME_MAX];
 };
 struct page_name rows_series_text(const struct page *, size_t series);
+/* Its classes of style.css: the colour of its variant, the dash of its round, what it is. */
+struct page_name rows_series_style(const struct page *, size_t series);
+/* 0 in the first source; above it in others, and where variants have to share a colour. */
+size_t rows_series_round(const struct page_series *);
 /* Whether no row of the same case and device has a shorter hot time. */
 bool rows_is_fastest(const struct merge_row *);
 /* The times of a mode; NULL when it was not timed. */

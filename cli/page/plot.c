@@ -16,9 +16,9 @@ static void put_legend(const struct page *page, FILE *file) {
   for (size_t i = 0; i < page->series_count; ++i) {
     const struct page_series *series = &page->series[i];
     fprintf(file,
-            "<li class=\"c%zu%s\" data-series=\"%zu\"><svg width=\"26\" height=\"12\" aria-hidden=\"true\"><path "
+            "<li class=\"%s\" data-series=\"%zu\"><svg width=\"26\" height=\"12\" aria-hidden=\"true\"><path "
             "class=\"line\" d=\"M1 6H25\"/>",
-            series->number % PAGE_COLOURS, series->is_reference ? " ref" : "", i);
+            rows_series_style(page, i).text, i);
     plot_marker(file, series, 13, 6);
     html_put(file, "</svg> <span>%s</span>", rows_series_text(page, i).text);
     fputs(series->is_reference ? " <small>reference</small></li>" : "</li>", file);
@@ -122,9 +122,7 @@ void plot_x_name(const struct plot *plot, const char *name) {
 /* ---- series ---------------------------------------------------------------------------------------------------- */
 
 void plot_series_open(const struct plot *plot, size_t index) {
-  const struct page_series *series = &plot->page->series[index];
-  fprintf(plot->file, "<g class=\"c%zu%s\" data-series=\"%zu\">", series->number % PAGE_COLOURS,
-          series->is_reference ? " ref" : "", index);
+  fprintf(plot->file, "<g class=\"%s\" data-series=\"%zu\">", rows_series_style(plot->page, index).text, index);
 }
 
 void plot_series_close(const struct plot *plot) { fputs("</g>\n", plot->file); }
@@ -140,9 +138,10 @@ static const char *const shapes[] = {"m-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0", "m-2.7
                                      "m0-3.8l3.8 3.8l-3.8 3.8l-3.8-3.8z", "m0-3.6l3.6 6h-7.2z"};
 enum { SHAPE_COUNT = sizeof shapes / sizeof *shapes };
 
-/* Another one for each source, and for variants that have to share a colour. */
+/* A ring leaves the marker of the variant that was picked to be seen. */
 static const char *shape_of(const struct page_series *series) {
-  return shapes[(series->source + series->number / PAGE_COLOURS) % SHAPE_COUNT];
+  return series->is_twin ? "m-5.5 0a5.5 5.5 0 1 0 11 0a5.5 5.5 0 1 0-11 0"
+                         : shapes[rows_series_round(series) % SHAPE_COUNT];
 }
 
 void plot_marker(FILE *file, const struct page_series *series, double x, double y) {

@@ -21,6 +21,17 @@ struct page_name rows_series_text(const struct page *page, size_t index) {
   return out;
 }
 
+struct page_name rows_series_style(const struct page *page, size_t index) {
+  const struct page_series *series = &page->series[index];
+  struct page_name out;
+  snprintf(out.text, sizeof out.text, "c%zu d%zu%s%s", series->number % PAGE_COLOURS,
+           rows_series_round(series) % PAGE_DASHES, series->is_reference ? " ref" : "",
+           series->is_twin ? " twin" : "");
+  return out;
+}
+
+size_t rows_series_round(const struct page_series *series) { return series->source + series->number / PAGE_COLOURS; }
+
 bool rows_is_fastest(const struct merge_row *row) { return row->best_ratio <= 1 && !row->row->is_twin; }
 
 const struct time_record *rows_time(const struct merge_row *row, enum time_mode mode) {
@@ -123,18 +134,27 @@ bool rows_is_memory_bound(const struct merge_row *row) {
 
 static size_t series_of(struct page *page, const struct merge_row *row) {
   const char *variant = row->row->record->variant;
-  size_t number = 0;
-  bool known = false;
+  size_t i = 0;
+  while (i < page->series_count &&
+         (page->series[i].source != row->source || strcmp(page->series[i].variant, variant) != 0))
+    ++i;
+  if (i == page->series_count)
+    page->series[page->series_count++] =
+        (struct page_series){.variant = variant, .source = row->source, .is_twin = true};
+  if (record_is_timed(row->row->record) && !row->row->is_twin) page->series[i].is_twin = false;
+  return i;
+}
+
+static void number_series(struct page *page) {
+  size_t next = 0;
   for (size_t i = 0; i < page->series_count; ++i) {
-    const bool same = strcmp(page->series[i].variant, variant) == 0;
-    if (same && page->series[i].source == row->source) return i;
-    if (same) known = true;
-    if (same || (!known && page->series[i].number >= number))
-      number = same ? page->series[i].number : page->series[i].number + 1;
+    struct page_series *series = &page->series[i];
+    size_t first = 0;
+    while (strcmp(page->series[first].variant, series->variant) != 0 ||
+           page->series[first].is_twin != series->is_twin)
+      ++first;
+    series->number = first < i ? page->series[first].number : series->is_twin ? 0 : next++;
   }
-  page->series[page->series_count] =
-      (struct page_series){.variant = variant, .source = row->source, .number = number};
-  return page->series_count++;
 }
 
 static void mark_reference(struct page *page, const struct merge_row *row) {
@@ -157,6 +177,7 @@ struct status rows_gather(const struct merge *merge, const struct compare *compa
     *row = merge->rows[out->row_count];
     row->series = series_of(out, row);
   }
+  number_series(out);
   for (size_t i = 0; i < count; ++i) mark_reference(out, &out->rows[i]);
   return status_ok();
 }

@@ -145,7 +145,7 @@ static void put_row(const struct page *page, FILE *file, const struct merge_row 
                                : "");
   html_put(file, " data-key=\"%s\"><th scope=\"row\" data-value=\"%zu\">", record->attn_case.key, row->case_number);
   html_breakable(file, record->attn_case.key);
-  html_put(file, "</th><td class=\"c%zu\"><i class=\"chip\"></i>%s", page->series[row->series].number % PAGE_COLOURS,
+  html_put(file, "</th><td class=\"%s\"><i class=\"chip\"></i>%s", rows_series_style(page, row->series).text,
            record->variant);
   if (record->picked[0] != '\0') html_put(file, " <small>%s</small>", record->picked);
   fputs(rows_is_fastest(row) ? " <small class=\"mark-fastest\">fastest</small></td>" : "</td>", file);

@@ -134,6 +134,20 @@ CHECK
   [ "$(sed -n '/<dl>/,/<details>/p' "$TMP/steady.html" | head -n 1 | grep -o '<dt>' | wc -l)" -le 5 ] || fail "the facts are not folded"
 }
 
+@test "no two series look alike; auto is a ring around the variant that it picked" {
+  attn report results/h200/v3.journal --html "$TMP/v3.html"
+  attn report results/h200/prefill.journal results/h200/prefill_fa3.journal --html "$TMP/both.html"
+  python - "$TMP/v3.html" "$TMP/both.html" <<'CHECK' || fail "series that look alike"
+import re, sys
+v3, both = ({name: style.split() for style, name in re.findall(r'<li class="([^"]*)" data-series=.*?<span>([^<]*)</span>', open(path).read())}
+            for path in sys.argv[1:])
+assert v3["auto"][-1] == "twin" and len(v3) > 12, v3
+styles = [tuple(style[:2]) for name, style in v3.items() if name != "auto"]
+assert len(set(styles)) == len(styles), v3
+assert both["wgmma (1)"] == [both["wgmma (2)"][0], "d0"] and both["wgmma (2)"][1] == "d1", both
+CHECK
+}
+
 @test "the roofs of a page are those of the element types and pipes that its rows use" {
   must 0 attn report results/h200/fp8.journal --html "$TMP/fp8.html" --json "$TMP/fp8.json"
   page "$TMP/fp8.html"
