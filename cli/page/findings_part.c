@@ -121,8 +121,11 @@ static void put_finding(const struct page *page, FILE *file, const struct entrie
   html_put(file, "<li class=\"finding %s\"><h3><span class=\"severity\">%s</span> %s</h3>\n", severity, severity,
            finding_name((enum finding_id)kind));
   html_put(file, "<p class=\"meaning\">%s</p>\n<ul>\n", finding_help((enum finding_id)kind));
-  for (size_t i = first; i < entries->count; ++i) {
-    if (entries->item[i].fold.kind == kind) put_entry(page, file, &entries->item[i]);
+  for (int twins = 0; twins < 2; ++twins) {
+    for (size_t i = first; i < entries->count; ++i) {
+      const struct entry *entry = &entries->item[i];
+      if (entry->fold.kind == kind && is_twin(page, entry) == twins) put_entry(page, file, entry);
+    }
   }
   fputs("</ul></li>\n", file);
 }

@@ -272,6 +272,19 @@ d["summary"].update(ok=d["summary"]["ok"] - 1, crashed=1, exit_code=4)'
   expect_json "$TMP/facts" "'the times were entered by hand' in d['texts']['dd']"
 }
 
+@test "a history's curves have axes; a series of one run is a line of text" {
+  python tests/history_runs.py "$BASE" "$TMP/runs" 24
+  must 1 attn history "$TMP/runs" --allow-edited --html "$TMP/h.html"
+  page "$TMP/h.html"
+  for text in '2026-01-01</text>' '2026-01-24</text>' '>time, %</text>' '<tr class="fails"><td>slower</td><td>c000010</td>'; do
+    grep -q "$text" "$TMP/h.html" || fail "$text is missing"
+  done
+  must 0 attn history "$BASE" --allow-edited --html "$TMP/one.html"
+  page "$TMP/one.html"
+  expect_json "$TMP/facts" "d['counts'].get('figure', 0) == 0 and '8 series' in d['texts']['summary']"
+  ! grep -q 'over 1 runs' "$TMP/one.html" || fail "a curve of one run"
+}
+
 @test "where a page cannot go is said before anything else, with its exit code" {
   expect_refusal 8 "--html" -- report "$GPU" --html "$TMP/none/page.html"
   expect_refusal 8 "--html" -- report "$GPU" "$GPU" --html "$TMP/none/page.html"
