@@ -155,28 +155,22 @@ static void put_row_of_cells(const struct page *page, FILE *file, const struct h
   char name[ROWS_TEXT_MAX];
   fputs("<td class=\"cells\">", file);
   for (size_t i = 0; i < count; ++i) {
-    rows_case_text(rows_shape(cells[i].row), name);
-    rows_parts(name, line, false, name);
+    rows_rest(rows_shape(cells[i].row), line, name);
     put_cell(page, file, &cells[i], name, has_several);
   }
   fputs("</td>", file);
 }
 
+/* columns 0: all cells in a row. */
 static void put_line(const struct page *page, FILE *file, const struct heat *cells, size_t count, size_t columns,
                      bool has_several) {
-  char line[ROWS_TEXT_MAX], text[ROWS_TEXT_MAX];
-  if (columns <= COLUMNS_MAX) {
-    rows_kind_text(rows_shape(cells[0].row), line, sizeof line);
-    if (cells[0].B != 0) text_append(line, sizeof line, ", B %" PRIu32 ", H %" PRIu32, cells[0].B, cells[0].Hq);
-  } else {
-    rows_case_text(rows_shape(cells[0].row), line);
-  }
-  for (size_t i = 1; i < count && columns > COLUMNS_MAX; ++i) {
-    rows_case_text(rows_shape(cells[i].row), text);
-    rows_parts(line, text, true, line);
-  }
+  char line[ROWS_TEXT_MAX];
+  for (size_t i = 0; i < count && columns == 0; ++i) rows_share(rows_shape(cells[i].row), i == 0, line);
+  if (columns > 0) rows_kind_text(rows_shape(cells[0].row), line, sizeof line);
+  if (columns > 0 && cells[0].B != 0)
+    text_append(line, sizeof line, ", B %" PRIu32 ", H %" PRIu32, cells[0].B, cells[0].Hq);
   html_put(file, "<tr><th scope=\"row\">%s</th>", line);
-  if (columns <= COLUMNS_MAX) {
+  if (columns > 0) {
     put_columns(page, file, cells, count, columns, has_several);
   } else {
     put_row_of_cells(page, file, cells, count, line, has_several);
@@ -193,7 +187,7 @@ static void put_table(const struct page *page, FILE *file, const struct heat *ce
   struct html_heading headings[COLUMNS_MAX + 2] = {{.heading = "case"}, {.heading = "ratio of each case"}};
   bool has_several = false;
   for (size_t i = 1; i < count; ++i) has_several = has_several || cells[i].row->series != cells[0].row->series;
-  for (size_t i = 0; i < columns && columns <= COLUMNS_MAX; ++i)
+  for (size_t i = 0; i < columns; ++i)
     headings[i + 1] = (struct html_heading){.heading = heading[i], .is_number = true};
   if (!has_several)
     html_put(file, "<p>The fastest other variant of every case is <code>%s</code>.</p>\n",
@@ -220,10 +214,12 @@ struct status heat_part_write(const struct page *page, FILE *file) {
   for (size_t i = 0; i < all; ++i) {
     if (has_reference(rows[i], reference)) rows[count++] = rows[i];
   }
-  const size_t columns = number_columns(rows, count, cells, heading);
+  size_t columns = number_columns(rows, count, cells, heading), lines = 1;
   qsort(cells, count, sizeof *cells, by_place);
   split_lines(cells, count);
   count = keep_fastest(cells, count);
+  for (size_t i = 1; i < count; ++i) lines += !is_one_line(&cells[i - 1], &cells[i]);
+  if (columns > COLUMNS_MAX || 2 * count < lines * columns) columns = 0; /* too wide, or nearly empty */
   html_put(file, "<section id=\"heat\" aria-labelledby=\"heat-h\">\n<h2 id=\"heat-h\">Speed against %s</h2>\n",
            reference);
   put_table(page, file, cells, count, columns, heading);

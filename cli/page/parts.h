@@ -72,8 +72,11 @@ int rows_order(uint64_t a, uint64_t b);
 int rows_compare_kinds(const struct attn_problem *, const struct attn_problem *);
 void rows_kind_text(const struct attn_problem *, char *out, size_t size);
 enum { ROWS_TEXT_MAX = AXIS_TRAITS_MAX + 256 };
-/* The kind, then "B 4, H 32, S 512", of other keys "1 query, 4096 keys". */
-void rows_case_text(const struct attn_problem *, char out[ROWS_TEXT_MAX]);
+/* Leaves in `common` the parts of its text that the case has too; is_first: all of the case, "D 64, f16, causal mask,
+ * B 4, H 32, S 512", with other keys "1 query, 4096 keys". */
+void rows_share(const struct attn_problem *, bool is_first, char common[ROWS_TEXT_MAX]);
+/* What else the case has. */
+void rows_rest(const struct attn_problem *, const char *common, char out[ROWS_TEXT_MAX]);
 /* The parts of such a text that `other` has too (shared) or lacks; `out` may be either text. */
 void rows_parts(const char *text, const char *other, bool shared, char out[ROWS_TEXT_MAX]);
 /* Whether DRAM, and not the products, bounds the row by the roofline, at least when the L2 is cold. */

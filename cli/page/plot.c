@@ -99,7 +99,7 @@ void plot_x_ticks(const struct plot *plot, const char *name) {
     axis_label(&plot->x, tick[i], label);
     plot_x_label(plot, tick[i], label, "", false);
   }
-  plot_x_name(plot, name);
+  plot_x_name(plot, PLOT_HEIGHT, name);
 }
 
 void plot_x_label(const struct plot *plot, double value, const char *first, const char *second, bool turned) {
@@ -114,8 +114,8 @@ void plot_x_label(const struct plot *plot, double value, const char *first, cons
   put_label(plot->file, x, y + 26, "middle", "", second);
 }
 
-void plot_x_name(const struct plot *plot, const char *name) {
-  put_label(plot->file, plot->x.to, PLOT_HEIGHT - 4, "end", " class=\"name\"", name);
+void plot_x_name(const struct plot *plot, int height, const char *name) {
+  put_label(plot->file, plot->x.to, height - 4, "end", " class=\"name\"", name);
   fputc('\n', plot->file);
 }
 

@@ -38,15 +38,7 @@ struct axis_range {
 struct axis_range axis_range_none(void);
 void axis_range_add(struct axis_range *, double value);
 
-enum {
-  PLOT_WIDTH = 400,
-  PLOT_HEIGHT = 260,
-  PLOT_TURNED_HEIGHT = 330, /* with room for rotated labels */
-  PLOT_LEFT = 46,
-  PLOT_RIGHT = 392,
-  PLOT_TOP = 22,
-  PLOT_BOTTOM = 216
-};
+enum { PLOT_WIDTH = 400, PLOT_HEIGHT = 260, PLOT_LEFT = 46, PLOT_RIGHT = 392, PLOT_TOP = 22, PLOT_BOTTOM = 216 };
 static const double PLOT_LETTER = 6.5; /* width of a label's letter, with a little air */
 
 struct plot {
@@ -81,7 +73,8 @@ void plot_y_ticks(const struct plot *, const char *name);
 void plot_x_ticks(const struct plot *, const char *name);
 /* Draws one label of the x axis in up to two lines, with a grid line; `turned` rotates it. */
 void plot_x_label(const struct plot *, double x, const char *first, const char *second, bool turned);
-void plot_x_name(const struct plot *, const char *name);
+/* In a drawing of this height. */
+void plot_x_name(const struct plot *, int height, const char *name);
 
 /* Opens the SVG group of a series, which sets its colour and is hidden by a click on the legend. */
 void plot_series_open(const struct plot *, size_t series);

@@ -10,6 +10,7 @@
 #include "cli/page/plot.h"
 
 enum { LABELS_SHOWN_MAX = 24 };
+static const double TURNED_RISE = 0.87; /* of a label's length */
 static const double SOURCE_SHIFT = 0.1; /* of the way to the next case */
 
 static bool is_shown(const struct merge_row *row) { return rows_time(row, TIME_HOT) != NULL; }
@@ -153,15 +154,17 @@ static bool joins(const struct attn_problem *a, const struct attn_problem *b) {
 /* What of the cases of a drawing differs; its title says the rest. */
 struct differs {
   bool queries, keys, b, h;
+  bool rectangles; /* some have other keys than queries */
 };
 
 static struct differs differs_of(const struct panel *panel) {
   const struct attn_problem *first = rows_shape(panel->rows[0]);
   struct differs differs = {0};
-  for (size_t i = 1; i < panel->count; ++i) {
+  for (size_t i = 0; i < panel->count; ++i) {
     const struct attn_problem *shape = rows_shape(panel->rows[i]);
     differs.queries = differs.queries || shape->Sq != first->Sq;
     differs.keys = differs.keys || shape->Skv != first->Skv;
+    differs.rectangles = differs.rectangles || shape->Sq != shape->Skv;
     differs.b = differs.b || shape->B != first->B;
     differs.h = differs.h || shape->Hq != first->Hq;
   }
@@ -187,24 +190,35 @@ static struct case_label label_of(const struct attn_problem *s, struct differs d
 }
 
 static const char *x_name(struct differs differs) {
-  return differs.b || differs.h || (differs.queries && differs.keys) ? "" : differs.keys ? "keys" : "queries";
+  if (differs.queries && differs.keys) return differs.rectangles ? "S, or queries x keys" : "";
+  return differs.keys ? "keys" : differs.queries ? "queries" : "";
 }
 
-static void put_case_label(const struct plot *plot, double x, const struct case_label *label, bool turned) {
-  char both[sizeof *label];
-  snprintf(both, sizeof both, "%s%s%s", label->first, label->first[0] != '\0' ? " " : "", label->second);
-  plot_x_label(plot, x, turned ? both : label->first, turned ? "" : label->second, turned);
-}
-
-/* Is there too little room for labels side by side? */
-static bool are_labels_turned(const struct panel *panel, struct differs differs) {
+/* The letters of the longest label. */
+static size_t longest_label(const struct panel *panel, struct differs differs, bool in_one_line) {
   size_t longest = 0;
   for (size_t i = 0; i < panel->count; ++i) {
     const struct case_label label = label_of(rows_shape(panel->rows[i]), differs);
-    longest = strlen(label.first) > longest ? strlen(label.first) : longest;
-    longest = strlen(label.second) > longest ? strlen(label.second) : longest;
+    const size_t first = strlen(label.first), second = strlen(label.second);
+    const size_t letters = in_one_line ? first + 1 + second : first > second ? first : second;
+    longest = letters > longest ? letters : longest;
   }
-  return (double)longest * PLOT_LETTER * (double)panel->cases > PLOT_RIGHT - PLOT_LEFT;
+  return longest;
+}
+
+/* Turned labels stand in one line each. */
+static void put_case_labels(const struct plot *plot, const struct panel *panel, struct differs differs, bool turned) {
+  const size_t stride = (panel->cases + LABELS_SHOWN_MAX - 1) / LABELS_SHOWN_MAX;
+  size_t number = 0;
+  for (size_t i = 0; i < panel->count; ++i) {
+    const struct case_label label = label_of(rows_shape(panel->rows[i]), differs);
+    char both[sizeof label];
+    if (i > 0 && is_one_case(panel->rows[i - 1], panel->rows[i])) continue;
+    snprintf(both, sizeof both, "%s%s%s", label.first, label.first[0] != '\0' ? " " : "", label.second);
+    if (number % stride == 0)
+      plot_x_label(plot, (double)number, turned ? both : label.first, turned ? "" : label.second, turned);
+    ++number;
+  }
 }
 
 /* "412.3 (411 to 413.5) TFLOP/s" */
@@ -260,28 +274,21 @@ static void put_drawing(const struct page *page, FILE *file, const char *what, c
   struct plot plot = {.file = file, .page = page};
   const struct axis_range range = range_of(scale, panel);
   const struct differs differs = differs_of(panel);
-  const bool turned = are_labels_turned(panel, differs);
-  const size_t stride = (panel->cases + LABELS_SHOWN_MAX - 1) / LABELS_SHOWN_MAX;
-  char title[ROWS_TEXT_MAX], text[ROWS_TEXT_MAX];
+  const double letters = (double)longest_label(panel, differs, false) * (double)panel->cases;
+  const bool turned = letters * PLOT_LETTER > PLOT_RIGHT - PLOT_LEFT;
+  const int height =
+      turned ? PLOT_HEIGHT + (int)((double)longest_label(panel, differs, true) * PLOT_LETTER * TURNED_RISE)
+             : PLOT_HEIGHT;
+  char title[ROWS_TEXT_MAX];
   place_cases(page, panel, place);
   plot.x = (struct axis){.low = -0.5, .high = (double)panel->cases - 0.5, .from = PLOT_LEFT, .to = PLOT_RIGHT};
   plot.y = scale->is_log ? axis_log(range.least, range.most, PLOT_BOTTOM, PLOT_TOP)
                          : axis_linear(range.most, PLOT_BOTTOM, PLOT_TOP);
-  rows_case_text(rows_shape(panel->rows[0]), title);
-  for (size_t i = 1; i < panel->count; ++i) {
-    rows_case_text(rows_shape(panel->rows[i]), text);
-    rows_parts(title, text, true, title);
-  }
-  plot_open_sized(&plot, PLOT_WIDTH, turned ? PLOT_TURNED_HEIGHT : PLOT_HEIGHT, title, what);
+  for (size_t i = 0; i < panel->count; ++i) rows_share(rows_shape(panel->rows[i]), i == 0, title);
+  plot_open_sized(&plot, PLOT_WIDTH, height, title, what);
   plot_y_ticks(&plot, scale->unit);
-  size_t number = 0;
-  for (size_t i = 0; i < panel->count; ++i) {
-    const struct case_label label = label_of(rows_shape(panel->rows[i]), differs);
-    if (i > 0 && is_one_case(panel->rows[i - 1], panel->rows[i])) continue;
-    if (number % stride == 0) put_case_label(&plot, (double)number, &label, turned);
-    ++number;
-  }
-  if (!turned) plot_x_name(&plot, x_name(differs));
+  put_case_labels(&plot, panel, differs, turned);
+  plot_x_name(&plot, height, x_name(differs));
   for (size_t s = 0; s < page->series_count; ++s) put_series(&plot, scale, panel, place, s);
   plot_close(&plot);
 }
@@ -300,8 +307,7 @@ static const struct merge_row *fastest_of(const struct panel *panel) {
 static void put_strip(const struct plot *plot, const struct scale *scale, const struct panel *panel,
                       const char *common) {
   char label[ROWS_TEXT_MAX], text[TEXT_CELL_MAX];
-  rows_case_text(rows_shape(panel->rows[0]), label);
-  rows_parts(label, common, false, label);
+  rows_rest(rows_shape(panel->rows[0]), common, label);
   plot_strip_open(plot, label);
   for (size_t i = 0; i < panel->count; ++i) {
     const struct merge_row *row = panel->rows[i];
@@ -319,22 +325,21 @@ static void put_strip(const struct plot *plot, const struct scale *scale, const 
 static void put_strips(const struct page *page, FILE *file, const struct scale *scale, const struct panel *panels,
                        size_t count, bool is_memory) {
   struct axis_range range = axis_range_none();
-  char common[ROWS_TEXT_MAX] = "", text[ROWS_TEXT_MAX + sizeof "Single cases: "];
+  char common[ROWS_TEXT_MAX] = "", title[ROWS_TEXT_MAX + sizeof "Single cases: "];
   size_t lines = 0;
   for (size_t i = 0; i < count; ++i) {
     if (panels[i].cases > 1 || panels[i].is_memory != is_memory) continue;
     const struct axis_range of_panel = range_of(scale, &panels[i]);
     axis_range_add(&range, of_panel.least);
     axis_range_add(&range, of_panel.most);
-    rows_case_text(rows_shape(panels[i].rows[0]), text);
-    rows_parts(text, lines++ == 0 ? text : common, true, common);
+    rows_share(rows_shape(panels[i].rows[0]), lines++ == 0, common);
   }
   if (lines == 0) return;
   const struct plot plot = {
       .file = file, .page = page, .x = axis_linear(range.most, PLOT_STRIP_LEFT, PLOT_STRIP_RIGHT)};
   if (lines == 1) common[0] = '\0';
-  snprintf(text, sizeof text, "Single cases%s%s", common[0] != '\0' ? ": " : "", common);
-  plot_strips_open(&plot, text, scale->unit, "fastest, us");
+  snprintf(title, sizeof title, "Single cases%s%s", common[0] != '\0' ? ": " : "", common);
+  plot_strips_open(&plot, title, scale->unit, "fastest, us");
   for (size_t i = 0; i < count; ++i) {
     if (panels[i].cases == 1 && panels[i].is_memory == is_memory) put_strip(&plot, scale, &panels[i], common);
   }

@@ -111,7 +111,7 @@ void rows_parts(const char *text, const char *other, bool shared, char out[ROWS_
   memcpy(out, chosen, sizeof chosen);
 }
 
-void rows_case_text(const struct attn_problem *shape, char out[ROWS_TEXT_MAX]) {
+static void put_case(const struct attn_problem *shape, char out[ROWS_TEXT_MAX]) {
   rows_kind_text(shape, out, ROWS_TEXT_MAX);
   text_append(out, ROWS_TEXT_MAX, ", B %" PRIu32 ", H %" PRIu32, shape->B, shape->Hq);
   if (shape->Sq == shape->Skv) {
@@ -120,6 +120,17 @@ void rows_case_text(const struct attn_problem *shape, char out[ROWS_TEXT_MAX]) {
     text_append(out, ROWS_TEXT_MAX, ", %" PRIu32 " %s, %" PRIu32 " keys", shape->Sq,
                 shape->Sq == 1 ? "query" : "queries", shape->Skv);
   }
+}
+
+void rows_share(const struct attn_problem *shape, bool is_first, char common[ROWS_TEXT_MAX]) {
+  char text[ROWS_TEXT_MAX];
+  put_case(shape, text);
+  rows_parts(is_first ? text : common, text, true, common);
+}
+
+void rows_rest(const struct attn_problem *shape, const char *common, char out[ROWS_TEXT_MAX]) {
+  put_case(shape, out);
+  rows_parts(out, common, false, out);
 }
 
 bool rows_is_memory_bound(const struct merge_row *row) {

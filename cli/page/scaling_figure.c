@@ -101,7 +101,7 @@ static void put_x_labels(const struct plot *plot, const struct merge_row *const 
     plot_x_label(plot, pairs_of(rows[i]), units_fixed(pairs_of(rows[i]), 0).text, "", false);
     before = x;
   }
-  plot_x_name(plot, "B*H, logarithmic");
+  plot_x_name(plot, PLOT_HEIGHT, "B*H, logarithmic");
 }
 
 /* The rows of one drawing: cases that differ in B and H alone. */
@@ -113,12 +113,7 @@ struct group {
 
 static struct group group_of(const struct merge_row *const *rows, size_t count) {
   struct group group = {.rows = rows, .count = count};
-  char text[ROWS_TEXT_MAX];
-  rows_case_text(rows_shape(rows[0]), group.text);
-  for (size_t i = 1; i < count; ++i) {
-    rows_case_text(rows_shape(rows[i]), text);
-    rows_parts(group.text, text, true, group.text);
-  }
+  for (size_t i = 0; i < count; ++i) rows_share(rows_shape(rows[i]), i == 0, group.text);
   return group;
 }
 
