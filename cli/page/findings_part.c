@@ -22,6 +22,9 @@ static size_t series_of(const struct page *page, size_t source, const char *vari
   return i;
 }
 
+/* Whether it is told of the variant that this one picked. */
+static bool is_twin(const struct fold *fold) { return fold->worst->is_twin; }
+
 /* A finding of one variant in one source. */
 struct entry {
   struct fold fold;
@@ -53,7 +56,7 @@ struct status findings_part_count(const struct report *report, size_t out[FINDIN
   all.all_findings = true;
   TRY(fold_findings(&all, &folds));
   for (size_t i = 0; i <= FINDING_SEVERE; ++i) out[i] = 0;
-  for (size_t i = 0; i < folds.count; ++i) ++out[folds.item[i].severity];
+  for (size_t i = 0; i < folds.count; ++i) out[folds.item[i].severity] += !is_twin(&folds.item[i]);
   return status_ok();
 }
 
@@ -87,19 +90,11 @@ static void put_rows(const struct page *page, FILE *file, const struct entry *en
   fputs(entry->fold.count > 1 ? "</details></div>" : "</div>", file);
 }
 
-/* Whether every row ran the kernels of a variant that has rows of its own. */
-static bool is_twin(const struct page *page, const struct entry *entry) {
-  for (size_t i = 0; i < page->row_count; ++i) {
-    if (is_of(&page->rows[i], entry) && !page->rows[i].row->is_twin) return false;
-  }
-  return true;
-}
-
 static void put_entry(const struct page *page, FILE *file, const struct entry *entry) {
   const struct finding *finding = entry->fold.finding;
   html_put(file, "<li id=\"finding-%s-%zu\"><code>%s</code>: ", finding_name((enum finding_id)entry->fold.kind),
            entry->series, rows_series_text(page, entry->series).text);
-  if (is_twin(page, entry)) {
+  if (is_twin(&entry->fold)) {
     fputs("as the variants that it picked</li>\n", file);
     return;
   }
@@ -124,7 +119,7 @@ static void put_finding(const struct page *page, FILE *file, const struct entrie
   for (int twins = 0; twins < 2; ++twins) {
     for (size_t i = first; i < entries->count; ++i) {
       const struct entry *entry = &entries->item[i];
-      if (entry->fold.kind == kind && is_twin(page, entry) == twins) put_entry(page, file, entry);
+      if (entry->fold.kind == kind && is_twin(&entry->fold) == twins) put_entry(page, file, entry);
     }
   }
   fputs("</ul></li>\n", file);
@@ -132,11 +127,15 @@ static void put_finding(const struct page *page, FILE *file, const struct entrie
 
 static void put_severity(const struct page *page, FILE *file, const struct entries *entries,
                          enum finding_severity severity, size_t others) {
-  size_t count = 0;
-  for (size_t i = 0; i < entries->count; ++i) count += entries->item[i].fold.severity == severity;
+  size_t count = 0, told = 0;
+  for (size_t i = 0; i < entries->count; ++i) {
+    if (entries->item[i].fold.severity != severity) continue;
+    ++count;
+    told += !is_twin(&entries->item[i].fold);
+  }
   if (count == 0) return;
   const bool is_folded = severity == FINDING_NOTE && others > 0;
-  if (is_folded) fprintf(file, "<details><summary>%zu note%s</summary>\n", count, count > 1 ? "s" : "");
+  if (is_folded) fprintf(file, "<details><summary>%zu note%s</summary>\n", told, told == 1 ? "" : "s");
   fputs("<ol class=\"findings\">\n", file);
   for (size_t i = 0; i < entries->count; ++i) {
     if (entries->item[i].fold.severity == severity) put_finding(page, file, entries, i);

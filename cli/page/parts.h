@@ -106,7 +106,8 @@ bool scaling_figure_any(const struct page *);
 bool cold_figure_any(const struct page *);
 bool findings_part_any(const struct page *);
 
-/* How many findings of each severity a report has, those of one variant counted once. STATUS_MEMORY. */
+/* How many findings of each severity a report has, those of one variant counted once, and those of a twin
+ * with the variant that it picked. STATUS_MEMORY. */
 struct status findings_part_count(const struct report *, size_t out[FINDING_SEVERE + 1]);
 
 /* Writes texts and numbers as HTML, and as CSV within HTML. Texts may come from untrusted files. */

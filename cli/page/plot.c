@@ -243,13 +243,8 @@ void plot_strip_mark(const struct plot *plot, double x) {
 }
 
 void plot_strip_point(const struct plot *plot, const struct merge_row *row, double x, double low, double high,
-                      const char *format, ...) {
-  char text[TEXT_MAX] = "";
-  va_list list;
+                      const char *text) {
   if (!isfinite(x)) return;
-  va_start(list, format);
-  text_append_list(text, sizeof text, format, list);
-  va_end(list);
   plot_strip_bar(plot, low, high);
   fprintf(plot->file, "<a href=\"#row-%zu\" tabindex=\"-1\"><svg x=\"%.2f%%\">", row->number, axis_at(&plot->x, x));
   put_mark(plot, row, 0, 11, text);

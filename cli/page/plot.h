@@ -100,9 +100,9 @@ void plot_strips_close(const struct plot *);
 /* Opens a line; the caller draws points, then closes it with its text. */
 void plot_strip_open(const struct plot *, const char *name);
 void plot_strip_close(const struct plot *, const char *text);
-/* As plot_point. */
+/* As plot_point, in the group of its series. */
 void plot_strip_point(const struct plot *, const struct merge_row *, double x, double low, double high,
-                      const char *format, ...) __attribute__((format(printf, 6, 7)));
+                      const char *text);
 /* A line from low to high, and a round marker, in the colour of the group around them. */
 void plot_strip_bar(const struct plot *, double low, double high);
 void plot_strip_mark(const struct plot *, double x);
