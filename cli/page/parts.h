@@ -27,6 +27,7 @@ struct page {
   struct page_series *series;
   size_t series_count;
   const struct compare *compare; /* NULL: nothing is compared */
+  bool is_memory_bound;          /* tensor cores bound no row */
 };
 
 /* Makes the page of a merge, which must outlive it; the caller frees with rows_free, also on failure.
@@ -79,8 +80,9 @@ void rows_share(const struct attn_problem *, bool is_first, char common[ROWS_TEX
 void rows_rest(const struct attn_problem *, const char *common, char out[ROWS_TEXT_MAX]);
 /* The parts of such a text that `other` has too (shared) or lacks; `out` may be either text. */
 void rows_parts(const char *text, const char *other, bool shared, char out[ROWS_TEXT_MAX]);
-/* Whether DRAM, and not the products, bounds the row by the roofline, at least when the L2 is cold. */
-bool rows_is_memory_bound(const struct merge_row *);
+/* Whether DRAM is the roof of the hot row; where tensor cores bound no row of the page, also a DRAM roof that a cold
+ * L2 alone has, so that all rows have one unit. */
+bool rows_is_memory_bound(const struct page *, const struct merge_row *);
 
 /* Everything before the parts and behind them; a part of <header>, up to <main>, is the caller's. */
 void page_open(FILE *, const char *title);

@@ -112,12 +112,12 @@ static bool has_pair(const struct merge_row *const *rows, size_t count,
   return false;
 }
 
-static struct panel panel_of(const struct merge_row **rows, size_t count) {
+static struct panel panel_of(const struct page *page, const struct merge_row **rows, size_t count) {
   struct panel panel = {.rows = rows, .count = count, .is_memory = true};
   for (size_t start = 0, end; start < count; start = end) {
     bool is_memory = false;
     for (end = start; end < count && is_one_case(rows[start], rows[end]); ++end)
-      is_memory = is_memory || rows_is_memory_bound(rows[end]);
+      is_memory = is_memory || rows_is_memory_bound(page, rows[end]);
     panel.is_memory = panel.is_memory && is_memory;
     ++panel.cases;
   }
@@ -125,7 +125,7 @@ static struct panel panel_of(const struct merge_row **rows, size_t count) {
 }
 
 /* Rows of one kind. Where several cases share an S, those of one B and H have a drawing of their own. */
-static size_t add_panels(const struct merge_row **rows, size_t count, struct panel *out) {
+static size_t add_panels(const struct page *page, const struct merge_row **rows, size_t count, struct panel *out) {
   size_t panels = 0;
   const bool has_ties = has_pair(rows, count, compare_lengths);
   qsort(rows, count, sizeof *rows, by_batch);
@@ -136,7 +136,7 @@ static size_t add_panels(const struct merge_row **rows, size_t count, struct pan
       if (is_split && compare_batches(rows_shape(rows[start]), rows_shape(rows[end])) != 0) break;
       ++end;
     }
-    out[panels++] = panel_of(rows + start, end - start);
+    out[panels++] = panel_of(page, rows + start, end - start);
   }
   return panels;
 }
@@ -379,7 +379,7 @@ struct status rate_figures_write(const struct page *page, FILE *file) {
   for (size_t start = 0, end; start < count; start = end) {
     for (end = start + 1; end < count && rows_compare_kinds(rows_shape(rows[start]), rows_shape(rows[end])) == 0;)
       ++end;
-    panel_count += add_panels(rows + start, end - start, panels + panel_count);
+    panel_count += add_panels(page, rows + start, end - start, panels + panel_count);
   }
   put_figure(page, file, &kinds[0], panels, panel_count, place);
   put_strips(page, file, &kinds[0].scale, panels, panel_count, false);

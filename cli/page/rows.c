@@ -133,12 +133,23 @@ void rows_rest(const struct attn_problem *shape, const char *common, char out[RO
   rows_parts(out, common, false, out);
 }
 
-bool rows_is_memory_bound(const struct merge_row *row) {
-  for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; ++mode) {
-    const struct mode_metrics *metrics = &row->row->metrics.mode[mode];
-    if (metrics_has_roof(metrics) && metrics->roof == ROOF_DRAM) return true;
-  }
-  return false;
+static bool has_roof(const struct merge_row *row, enum time_mode mode, enum roof_kind roof) {
+  const struct mode_metrics *metrics = &row->row->metrics.mode[mode];
+  return metrics_has_roof(metrics) && metrics->roof == roof;
+}
+
+/* With an L2 that holds nothing, at least. */
+static bool is_dram_bound(const struct merge_row *row) {
+  return has_roof(row, TIME_HOT, ROOF_DRAM) || has_roof(row, TIME_COLD, ROOF_DRAM) ||
+         has_roof(row, TIME_STEADY, ROOF_DRAM);
+}
+
+static bool is_tensor_bound(const struct merge_row *row) {
+  return !is_dram_bound(row) && (has_roof(row, TIME_HOT, ROOF_TENSOR) || has_roof(row, TIME_HOT, ROOF_TENSOR_E4M3));
+}
+
+bool rows_is_memory_bound(const struct page *page, const struct merge_row *row) {
+  return page->is_memory_bound ? is_dram_bound(row) : has_roof(row, TIME_HOT, ROOF_DRAM);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------------------------ */
@@ -189,6 +200,7 @@ struct status rows_gather(const struct merge *merge, const struct compare *compa
     row->series = series_of(out, row);
   }
   number_series(out);
+  out->is_memory_bound = !rows_any(out, is_tensor_bound);
   for (size_t i = 0; i < count; ++i) mark_reference(out, &out->rows[i]);
   return status_ok();
 }

@@ -18,21 +18,26 @@ static struct column_cell fixed(double value, int decimals) {
   return cell;
 }
 
-static struct column_cell cell_source(const struct merge_row *row) { return fixed((double)row->source + 1, 0); }
+static struct column_cell cell_source(const struct page *page, const struct merge_row *row) {
+  (void)page;
+  return fixed((double)row->source + 1, 0);
+}
 
-static struct column_cell cell_width(const struct merge_row *row) {
+static struct column_cell cell_width(const struct page *page, const struct merge_row *row) {
+  (void)page;
   const struct page_interval us = rows_interval_of(row, TIME_HOT);
   const bool known = rows_time(row, TIME_HOT) != NULL;
   return fixed(known ? 50 * (us.high_us - us.low_us) / us.median_us : (double)NAN, 2);
 }
 
 /* Where DRAM bounds the row, its rate is that of bytes. */
-static struct column_cell cell_bandwidth(const struct merge_row *row) {
+static struct column_cell cell_bandwidth(const struct page *page, const struct merge_row *row) {
   const struct mode_metrics *metrics = &row->row->metrics.mode[TIME_HOT];
-  return fixed(rows_is_memory_bound(row) && metrics->known ? metrics->gb_per_s : (double)NAN, 0);
+  return fixed(rows_is_memory_bound(page, row) && metrics->known ? metrics->gb_per_s : (double)NAN, 0);
 }
 
-static struct column_cell cell_clock(const struct merge_row *row) {
+static struct column_cell cell_clock(const struct page *page, const struct merge_row *row) {
+  (void)page;
   const struct time_record *time = rows_time(row, TIME_HOT);
   return fixed(time != NULL ? time->sm_clock_mhz : (double)NAN, 0);
 }
@@ -41,8 +46,8 @@ static struct column_cell cell_clock(const struct merge_row *row) {
 static const struct column {
   const char *heading, *unit;
   enum columns_id id;
-  struct column_cell (*cell)(const struct merge_row *); /* NULL: what `id` names */
-  bool is_minor;                                        /* goes first where a crowded table lacks width */
+  struct column_cell (*cell)(const struct page *, const struct merge_row *); /* NULL: what `id` names */
+  bool is_minor; /* goes first where a crowded table lacks width */
 } columns[] = {
     {"source", "", 0, cell_source, false},
     {"hot", "us", COLUMNS_HOT, NULL, false},
@@ -65,10 +70,10 @@ static const struct column {
 };
 enum { COLUMN_SOURCE, COLUMN_HOT, COLUMN_COUNT = sizeof columns / sizeof *columns, CROWDED = 13 };
 
-static struct column_cell cell_of(const struct merge_row *row, size_t column) {
+static struct column_cell cell_of(const struct page *page, const struct merge_row *row, size_t column) {
   const enum cell_status status = row->row->record->status;
   const bool is_timed = record_is_timed(row->row->record);
-  if (columns[column].cell != NULL) return columns[column].cell(row);
+  if (columns[column].cell != NULL) return columns[column].cell(page, row);
   struct column_cell cell = {.number = columns_number(row->row, columns[column].id)};
   columns_text(row->row, columns[column].id, cell.text);
   /* What has no time at all says so in one word. */
@@ -93,7 +98,7 @@ static struct shown columns_shown(const struct page *page) {
   struct shown shown = {{page->source_count > 1}, page->source_count > 1};
   for (size_t c = 1; c < COLUMN_COUNT; ++c) {
     for (size_t i = 0; i < page->row_count && !shown.column[c]; ++i)
-      shown.column[c] = c == COLUMN_HOT || isfinite(cell_of(&page->rows[i], c).number);
+      shown.column[c] = c == COLUMN_HOT || isfinite(cell_of(page, &page->rows[i], c).number);
     shown.count += shown.column[c];
   }
   return shown;
@@ -151,7 +156,7 @@ static void put_row(const struct page *page, FILE *file, const struct merge_row 
   fputs(rows_is_fastest(row) ? " <small class=\"mark-fastest\">fastest</small></td>" : "</td>", file);
   for (size_t i = 0; i < COLUMN_COUNT; ++i) {
     if (!shown->column[i]) continue;
-    const struct column_cell cell = cell_of(row, i);
+    const struct column_cell cell = cell_of(page, row, i);
     put_cell(file, &cell, style_of(shown, i), i == COLUMN_HOT && (rows_is_fastest(row) || row_failed(record)));
   }
   put_findings(file, row);
