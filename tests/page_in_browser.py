@@ -113,12 +113,19 @@ def numbers(browser, column):
     return browser.value(f"{SHOWN}.map(row => row.cells[{column}].dataset.value).filter(v => v !== undefined).map(Number)")
 
 
+def folded_count(browser):
+    return browser.value("document.querySelectorAll('table.filtered tbody tr[hidden]').length")
+
+
 def use_table(browser):
     rows = browser.value("document.querySelectorAll('table.filtered tbody tr').length")
     folded = browser.value("[...document.querySelectorAll('table.filtered tbody tr')].filter(row => row.hidden)"
-                           ".every(row => !row.classList.contains('fastest') && row.dataset.status === 'ok')")
+                           ".every(row => !row.classList.contains('fastest') && ['ok', 'skipped', 'planned'].includes(row.dataset.status))")
     is_long = rows > 40 and browser.value("document.getElementById('heat') !== null")
     expect(folded and (browser.value(f"{SHOWN}.length") < rows) == is_long, "a long table begins with the fastest row of each case")
+    caption = browser.value("document.querySelector('table.filtered').caption.textContent")
+    expect(caption == (f"{rows - folded_count(browser)} of {rows} rows: the fastest of each case, and what failed" if is_long
+                       else f"All {rows} rows"), f"the caption says which rows are shown: {caption}")
     hot = browser.value("[...document.querySelectorAll('table.filtered th')].findIndex(h => h.textContent.startsWith('hot'))")
     click = f"document.querySelectorAll('table.filtered thead button')[{hot}].click()"
     browser.value(click)
@@ -154,6 +161,16 @@ def use_figures(browser):
     expect(browser.value("document.querySelector('details.data a').href.startsWith('data:text/csv')"), "data can be saved")
 
 
+def print_table(browser):
+    """A browser repeats a heading on each page without its buttons, and cuts a drawing at the end of a page unless told otherwise."""
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    expect(browser.value("[...document.querySelectorAll('th[data-sort]')].every(heading => heading.offsetWidth === 0 || "
+                         "heading.lastChild.offsetWidth > 0 && heading.firstChild.offsetWidth === 0)"), "headings are printed as text")
+    expect(browser.value("[...document.querySelectorAll('figure')].every(figure => "
+                         "getComputedStyle(figure).breakInside === 'avoid')"), "a drawing stays on one page")
+    browser.call("Emulation.setEmulatedMedia", media="")
+
+
 def sort_every_table(browser):
     """Each heading, both ways: no row is lost."""
     count = "[...document.querySelectorAll('tbody tr')].length"
@@ -178,8 +195,11 @@ def visit(browser, page, screenshots):
         expect(not cut, f"no label is cut off at {width} pixels: {cut[:3]}")
         if screenshots:
             browser.screenshot(screenshots / f"{page.stem}-{width}.png")
+    beyond = browser.value("(scroll => scroll.scrollWidth - scroll.clientWidth)(document.querySelector('table.filtered').parentElement)")
+    expect(beyond <= 0, f"the table is whole at 1280 pixels: {beyond} more")
     use_table(browser)
     use_figures(browser)
+    print_table(browser)
     sort_every_table(browser)
 
 

@@ -35,13 +35,6 @@ struct axis axis_around(double least, double most, double from, double to) {
                        .tick_spacing = round_step(span / TICKS_WANTED)};
 }
 
-struct axis axis_log(double least, double most, double from, double to) {
-  const double low = least > 0 && isfinite(least) ? least : 1;
-  const double high = most > low && isfinite(most) ? most : low * 2;
-  const double air = pow(high / low, 0.05);
-  return (struct axis){.is_log = true, .low = low / air, .high = high * air, .from = from, .to = to};
-}
-
 double axis_at(const struct axis *axis, double value) {
   const double part = axis->is_log ? log(value / axis->low) / log(axis->high / axis->low)
                                    : (value - axis->low) / (axis->high - axis->low);
@@ -70,6 +63,21 @@ static size_t log_ticks(const struct axis *axis, double out[AXIS_TICKS_MAX]) {
     }
   }
   return count;
+}
+
+struct axis axis_log(double least, double most, double from, double to) {
+  const double low = least > 0 && isfinite(least) ? least : 1;
+  const double high = most > low && isfinite(most) ? most : low;
+  const double air = pow(fmax(high / low, 2), 0.05);
+  struct axis axis = {.is_log = true, .low = low / air, .high = high * air, .from = from, .to = to};
+  double tick[AXIS_TICKS_MAX];
+  /* A narrow range shows how little it differs: it reaches to the ticks around it. */
+  if (log_ticks(&axis, tick) < 2) {
+    axis.low = 1 / round_step(1 / low) / air;
+    axis.high = round_step(high) * air;
+  }
+  if (log_ticks(&axis, tick) < 2) axis.high = 2.5 * axis.high;
+  return axis;
 }
 
 size_t axis_ticks(const struct axis *axis, double out[AXIS_TICKS_MAX]) {

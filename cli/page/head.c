@@ -43,6 +43,9 @@ static void put_device(FILE *file, const struct device_info *device) {
              device->name, device->cc_major, device->cc_minor, device->sms,
              units_bytes((double)device->l2_bytes).text, units_short(device->dram_gb_per_s).text);
   }
+}
+
+static void put_driver(FILE *file, const struct device_info *device) {
   if (report_roofs_are_unknown(device)) put_fact(file, "Roofs", "%s", REPORT_NO_ROOFS);
   if (device->kind != DEVICE_CPU && device->driver[0] != '\0') put_fact(file, "Driver", "%s", device->driver);
 }
@@ -122,7 +125,8 @@ static void put_conventions(FILE *file, const struct report *report) {
   }
 }
 
-static void put_facts(const struct merge_source *source, FILE *file) {
+/* Device, date and sweep; the rest is folded, unless all is. */
+static void put_facts(const struct merge_source *source, FILE *file, bool is_folded) {
   const struct journal_data *journal = source->report->journal;
   const struct run_info *run = &journal->run;
   char cards[REPORT_CARDS_MAX], events[REPORT_EVENTS_MAX];
@@ -130,10 +134,13 @@ static void put_facts(const struct merge_source *source, FILE *file) {
   report_events(source->report, events);
   fputs("<dl>", file);
   if (journal->has_device) put_device(file, &journal->device);
+  put_fact(file, "Sweep", "%s%s%s", run->sweep_name, run->sweep_about[0] != '\0' ? ": " : "", run->sweep_about);
+  put_program(file, run);
+  put_fact(file, "Planned for", "%s", journal->has_planned_device ? journal->planned_device.name : "");
+  fputs(is_folded ? "</dl>\n<dl>" : "</dl>\n<details><summary>More about the run</summary>\n<dl>", file);
+  if (journal->has_device) put_driver(file, &journal->device);
   put_fact(file, "Cards", "%s", cards);
   if (journal->has_device) put_clocks(file, source->report);
-  put_program(file, run);
-  put_fact(file, "Sweep", "%s%s%s", run->sweep_name, run->sweep_about[0] != '\0' ? ": " : "", run->sweep_about);
   put_fact(file, "Filter", "%s", run->filter);
   put_cells(file, source->report);
   put_conventions(file, source->report);
@@ -141,12 +148,39 @@ static void put_facts(const struct merge_source *source, FILE *file) {
   put_policy(file, &journal->policy);
   put_fact(file, "File", "%s", report_origin(journal));
   put_fact(file, "Profiled", "%s", run->profiled);
-  put_fact(file, "Planned for", "%s", journal->has_planned_device ? journal->planned_device.name : "");
   put_command(file, run->command);
-  fputs("</dl>\n", file);
+  fputs(is_folded ? "</dl>\n" : "</dl></details>\n", file);
 }
 
-/* Who is the fastest, and what failed. Of a comparison the verdict says more. */
+/* "; steady: 1.12x to 1.30x", the ratios to the reference of the fastest rows, beside which the answer has the hot
+ * ones.
+ */
+static void put_steady(const struct report *report, FILE *file) {
+  double least = NAN, most = NAN;
+  for (size_t i = 0; i < report->row_count; ++i) {
+    const struct ratio_record *steady = &report->records[i].speedup.mode[TIME_STEADY];
+    if (!report->rows[i].is_fastest || !steady->done || record_mode(&report->records[i]) == TIME_STEADY) continue;
+    least = fmin(least, steady->ratio);
+    most = fmax(most, steady->ratio);
+  }
+  if (isnan(least)) return;
+  fprintf(file, "; steady: %sx to %sx", units_fixed(least, 2).text, units_fixed(most, 2).text);
+}
+
+/* "1 severe finding, 27 warnings", with a link to them. */
+static void put_severities(const struct report *report, FILE *file) {
+  size_t count[FINDING_SEVERE + 1];
+  const struct status status = findings_part_count(report, count);
+  if (status_failed(&status) || count[FINDING_SEVERE] + count[FINDING_WARNING] == 0) return;
+  fputs(" Findings: <a href=\"#findings\">", file);
+  if (count[FINDING_SEVERE] > 0) fprintf(file, "%zu severe", count[FINDING_SEVERE]);
+  if (count[FINDING_SEVERE] > 0 && count[FINDING_WARNING] > 0) fputs(", ", file);
+  if (count[FINDING_WARNING] > 0)
+    fprintf(file, "%zu warning%s", count[FINDING_WARNING], count[FINDING_WARNING] > 1 ? "s" : "");
+  fputs("</a>", file);
+}
+
+/* Who is the fastest, what failed, and how many findings there are. Of a comparison the verdict says more. */
 static void put_answer(const struct report *report, FILE *file) {
   char fastest[FASTEST_TEXT_MAX], failed[FAILURES_TEXT_MAX];
   const struct status status = fastest_text(report, fastest);
@@ -154,8 +188,11 @@ static void put_answer(const struct report *report, FILE *file) {
   if (status_failed(&status)) fastest[0] = '\0';
   if (fastest[0] == '\0' && failed[0] == '\0') return;
   html_put(file, "<p class=\"outcome %s\"><strong>%s", failed[0] == '\0' ? "passed" : "failed", fastest);
+  if (fastest[0] != '\0') put_steady(report, file);
   fputs(fastest[0] != '\0' && failed[0] != '\0' ? "</strong>; <strong>" : "", file);
-  html_put(file, "%s</strong></p>\n", failed);
+  html_put(file, "%s</strong>", failed);
+  put_severities(report, file);
+  fputs("</p>\n", file);
 }
 
 void head_write(const struct page *page, FILE *file) {
@@ -164,7 +201,7 @@ void head_write(const struct page *page, FILE *file) {
     if (page->source_count > 1) put_source_name(page, file, i);
     if (page->compare != NULL) fputs("</summary>\n", file);
     if (page->compare == NULL) put_answer(page->source[i].report, file);
-    put_facts(&page->source[i], file);
+    put_facts(&page->source[i], file, page->compare != NULL);
     if (page->compare != NULL) fputs("</details>\n", file);
   }
 }

@@ -1,13 +1,17 @@
-/* The fastest variant beside the reference: a table with a line for each kind of case and a column for each S. */
+/* The fastest variant beside the reference: a table with a line for each kind of case and a column for each S, or
+ * where those are many, with all cells of a line in a row. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/base/owned.h"
 #include "cli/base/text.h"
+#include "cli/base/units.h"
 #include "cli/page/parts.h"
 #include "cli/report/columns.h"
 
-enum { COLUMNS_MAX = 24, HEADING_MAX = 32, LABEL_MAX = 512 };
+enum { COLUMNS_MAX = 8, HEADING_MAX = 80 };
+static const double MUCH_FASTER = 1.15;
 
 /* A row of the report and its place in the table. */
 struct heat {
@@ -18,6 +22,9 @@ struct heat {
 
 static const struct ratio_record *ratio_of(const struct merge_row *row) {
   return &row->row->record->speedup.mode[TIME_HOT];
+}
+static const struct ratio_record *steady_of(const struct merge_row *row) {
+  return &row->row->record->speedup.mode[TIME_STEADY];
 }
 static bool is_shown(const struct merge_row *row) { return ratio_of(row)->done && !row->row->is_twin; }
 static bool has_reference(const struct merge_row *row, const char *reference) {
@@ -69,17 +76,18 @@ static void split_lines(struct heat *cells, size_t count) {
   qsort(cells, count, sizeof *cells, by_place);
 }
 
-/* Numbers the lengths among rows in their order; returns how many there are, and writes "S512" or "S1x4096" of each.
- */
+/* Numbers the lengths among rows in their order; returns how many there are, and writes the headings of the first. */
 static size_t number_columns(const struct merge_row *const *rows, size_t count, struct heat *cells,
                              char heading[COLUMNS_MAX][HEADING_MAX]) {
   size_t columns = 0;
   for (size_t i = 0; i < count; ++i) {
     const struct attn_problem *shape = rows_shape(rows[i]);
     if (i == 0 || compare_lengths(rows_shape(rows[i - 1]), shape) != 0) {
-      if (columns == COLUMNS_MAX) return COLUMNS_MAX + 1;
-      snprintf(heading[columns], HEADING_MAX, "S%" PRIu32, shape->Sq);
-      if (shape->Skv != shape->Sq) text_append(heading[columns], HEADING_MAX, "x%" PRIu32, shape->Skv);
+      if (columns < COLUMNS_MAX && shape->Skv == shape->Sq)
+        snprintf(heading[columns], HEADING_MAX, "S %" PRIu32, shape->Sq);
+      else if (columns < COLUMNS_MAX)
+        snprintf(heading[columns], HEADING_MAX, "%" PRIu32 " keys <small>%" PRIu32 " %s</small>", shape->Skv,
+                 shape->Sq, shape->Sq == 1 ? "query" : "queries");
       ++columns;
     }
     cells[i] = (struct heat){.row = rows[i], .column = columns - 1};
@@ -87,81 +95,134 @@ static size_t number_columns(const struct merge_row *const *rows, size_t count, 
   return columns;
 }
 
-/* The number of a class of style.css, heat-N: 0 slower than the reference, 1 as fast or not known to be otherwise, 2
- * faster, 3 much faster. */
+/* Of each case the fastest, which comes first, stays. */
+static size_t keep_fastest(struct heat *cells, size_t count) {
+  size_t kept = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (kept == 0 || !is_one_line(&cells[kept - 1], &cells[i]) || cells[kept - 1].column != cells[i].column)
+      cells[kept++] = cells[i];
+  }
+  return kept;
+}
+
+/* ---- cells ----------------------------------------------------------------------------------------------------- */
+
+/* The number of a class of style.css, heat-N, by what the cell shows. */
 static int shade_of(const struct ratio_record *ratio) {
-  if (ratio->ci_low <= 1 && ratio->ci_high >= 1) return 1;
-  return ratio->ratio < 1 ? 0 : ratio->ratio < 1.15 ? 2 : 3;
+  const double shown = strtod(units_fixed(ratio->ratio, 2).text, NULL);
+  if ((ratio->ci_low <= 1 && ratio->ci_high >= 1) || (shown >= 1 && shown <= 1)) return 1;
+  return shown < 1 ? 0 : shown <= MUCH_FASTER ? 2 : 3;
 }
 
-static void put_cell(const struct page *page, FILE *file, const struct heat *cell, bool has_several) {
-  char text[TEXT_CELL_MAX];
-  columns_text(cell->row->row, COLUMNS_SPEEDUP, text);
-  html_put(file, "<td class=\"n heat-%d\"><a href=\"#row-%zu\">%s</a>", shade_of(ratio_of(cell->row)),
-           cell->row->number, text);
-  if (has_several) html_put(file, "<small>%s</small>", page->series[cell->row->series].variant);
-  fputs("</td>", file);
+static void put_legend(FILE *file) {
+  static const char *const words[] = {"slower", "no difference: 1.00, or the interval includes 1",
+                                      "faster, up to 1.15", "above 1.15"};
+  fputs("<ul class=\"swatches\">", file);
+  for (size_t i = 0; i < sizeof words / sizeof *words; ++i)
+    fprintf(file, "<li><i class=\"heat-%zu\"></i>%s</li>", i, words[i]);
+  fputs("</ul>\n", file);
 }
 
-static void put_line(const struct page *page, FILE *file, const struct heat *cells, size_t count, size_t columns,
+/* `name` is what of the case the line does not say; NULL in a column. */
+static void put_cell(const struct page *page, FILE *file, const struct heat *cell, const char *name,
                      bool has_several) {
-  char label[LABEL_MAX];
-  rows_kind_text(rows_shape(cells[0].row), label, sizeof label);
-  if (cells[0].B != 0) text_append(label, sizeof label, ", B %" PRIu32 ", H %" PRIu32, cells[0].B, cells[0].Hq);
-  html_put(file, "<tr><th scope=\"row\">%s</th>", label);
+  char text[TEXT_CELL_MAX];
+  const char *tag = name != NULL ? "span" : "td";
+  columns_text(cell->row->row, COLUMNS_SPEEDUP, text);
+  fprintf(file, "<%s class=\"%sheat-%d\">", tag, name != NULL ? "" : "n ", shade_of(ratio_of(cell->row)));
+  if (name != NULL && name[0] != '\0') html_put(file, "<small>%s</small> ", name);
+  html_put(file, "<a href=\"#row-%zu\">%s</a>", cell->row->number, text);
+  if (steady_of(cell->row)->done)
+    fprintf(file, " <small>steady %s</small>", units_fixed(steady_of(cell->row)->ratio, 2).text);
+  if (has_several) html_put(file, " <small>%s</small>", page->series[cell->row->series].variant);
+  fprintf(file, "</%s>", tag);
+}
+
+static void put_columns(const struct page *page, FILE *file, const struct heat *cells, size_t count, size_t columns,
+                        bool has_several) {
   size_t at = 0;
   for (size_t column = 0; column < columns; ++column) {
-    while (at < count && cells[at].column < column) ++at; /* slower rows of the column before */
     if (at < count && cells[at].column == column) {
-      put_cell(page, file, &cells[at], has_several);
+      put_cell(page, file, &cells[at++], NULL, has_several);
     } else {
       fputs("<td></td>", file);
     }
   }
+}
+
+static void put_row_of_cells(const struct page *page, FILE *file, const struct heat *cells, size_t count,
+                             const char *line, bool has_several) {
+  char name[ROWS_TEXT_MAX];
+  fputs("<td class=\"cells\">", file);
+  for (size_t i = 0; i < count; ++i) {
+    rows_rest(rows_shape(cells[i].row), line, name);
+    put_cell(page, file, &cells[i], name, has_several);
+  }
+  fputs("</td>", file);
+}
+
+/* columns 0: all cells in a row. */
+static void put_line(const struct page *page, FILE *file, const struct heat *cells, size_t count, size_t columns,
+                     bool has_several) {
+  char line[ROWS_TEXT_MAX];
+  for (size_t i = 0; i < count && columns == 0; ++i) rows_share(rows_shape(cells[i].row), i == 0, line);
+  if (columns > 0) rows_kind_text(rows_shape(cells[0].row), line, sizeof line);
+  if (columns > 0 && cells[0].B != 0)
+    text_append(line, sizeof line, ", B %" PRIu32 ", H %" PRIu32, cells[0].B, cells[0].Hq);
+  html_put(file, "<tr><th scope=\"row\">%s</th>", line);
+  if (columns > 0) {
+    put_columns(page, file, cells, count, columns, has_several);
+  } else {
+    put_row_of_cells(page, file, cells, count, line, has_several);
+  }
   fputs("</tr>\n", file);
 }
 
+/* ---- the table ------------------------------------------------------------------------------------------------- */
+
 bool heat_part_any(const struct page *page) { return page->source_count == 1 && rows_any(page, is_shown); }
+
+static void put_table(const struct page *page, FILE *file, const struct heat *cells, size_t count, size_t columns,
+                      char heading[COLUMNS_MAX][HEADING_MAX]) {
+  struct html_heading headings[COLUMNS_MAX + 2] = {{.heading = "case"}, {.heading = "ratio of each case"}};
+  bool has_several = false;
+  for (size_t i = 1; i < count; ++i) has_several = has_several || cells[i].row->series != cells[0].row->series;
+  for (size_t i = 0; i < columns; ++i)
+    headings[i + 1] = (struct html_heading){.heading = heading[i], .is_number = true};
+  if (!has_several)
+    html_put(file, "<p>The fastest other variant of every case is <code>%s</code>.</p>\n",
+             page->series[cells[0].row->series].variant);
+  put_legend(file);
+  html_table_open(file, "Speed against the reference",
+                  "Hot time of the reference / that of the fastest other variant. The two were timed in turns. Each "
+                  "number is a link to its row.",
+                  headings);
+  for (size_t start = 0, end; start < count; start = end) {
+    for (end = start + 1; end < count && is_one_line(&cells[start], &cells[end]);) ++end;
+    put_line(page, file, cells + start, end - start, columns, has_several);
+  }
+  fputs("</tbody></table></div>\n", file);
+}
 
 struct status heat_part_write(const struct page *page, FILE *file) {
   OWNED_ARRAY(const struct merge_row *, rows, page->row_count, "rows of a table");
   OWNED_ARRAY(struct heat, cells, page->row_count, "cells of a table");
   char heading[COLUMNS_MAX][HEADING_MAX];
-  struct html_heading headings[COLUMNS_MAX + 2] = {{.heading = "case"}};
   const size_t all = rows_pick(page, is_shown, by_length, rows);
   const char *reference = rows[0]->row->record->speedup.reference;
   size_t count = 0;
   for (size_t i = 0; i < all; ++i) {
     if (has_reference(rows[i], reference)) rows[count++] = rows[i];
   }
-  const size_t columns = number_columns(rows, count, cells, heading);
-  bool has_several = false;
-  html_put(file, "<section id=\"heat\" aria-labelledby=\"heat-h\">\n<h2 id=\"heat-h\">Speed against %s</h2>\n",
-           reference);
-  if (columns > COLUMNS_MAX) {
-    fprintf(file,
-            "<p>The cases have more than %d different S, too many for columns. The column \"vs ref\" of the "
-            "<a href=\"#rows\">table</a> has the ratio of each row.</p>\n</section>\n",
-            COLUMNS_MAX);
-    return status_ok();
-  }
-  for (size_t i = 0; i < columns; ++i)
-    headings[i + 1] = (struct html_heading){.heading = heading[i], .is_number = true};
-  for (size_t i = 1; i < count; ++i) has_several = has_several || rows[i]->series != rows[0]->series;
+  size_t columns = number_columns(rows, count, cells, heading), lines = 1;
   qsort(cells, count, sizeof *cells, by_place);
   split_lines(cells, count);
-  html_put(
-      file,
-      "<p>Each number is the hot time of <code>%s</code> divided by that of the fastest other variant of the case. "
-      "The two were timed in turns. Above 1 the variant is faster: light green up to 1.15, dark green from there "
-      "on. Red is slower. Grey is a ratio whose interval includes 1. Each number is a link to its row.</p>\n",
-      reference);
-  html_table_open(file, "Speed against the reference", "Hot time of the reference / hot time of the variant",
-                  headings);
-  for (size_t start = 0, end; start < count; start = end) {
-    for (end = start + 1; end < count && is_one_line(&cells[start], &cells[end]);) ++end;
-    put_line(page, file, cells + start, end - start, columns, has_several);
-  }
-  fputs("</tbody></table></div>\n</section>\n", file);
+  count = keep_fastest(cells, count);
+  for (size_t i = 1; i < count; ++i) lines += !is_one_line(&cells[i - 1], &cells[i]);
+  if (columns > COLUMNS_MAX || 2 * count < lines * columns) columns = 0; /* too wide, or nearly empty */
+  html_put(file, "<section id=\"heat\" aria-labelledby=\"heat-h\">\n<h2 id=\"heat-h\">Speed against %s</h2>\n",
+           reference);
+  put_table(page, file, cells, count, columns, heading);
+  fputs("</section>\n", file);
   return status_ok();
 }

@@ -6,7 +6,7 @@
 #include "cli/base/units.h"
 #include "cli/page/plot.h"
 
-enum { CURVE_HEIGHT = 96, CURVE_LEFT = 4, CURVE_TOP = 8, CURVE_BOTTOM = 78, CURVE_POINTS_MAX = 400 };
+enum { CURVE_HEIGHT = 150, CURVE_TOP = 20, CURVE_BOTTOM = 112, CURVE_POINTS_MAX = 400, DAY_LENGTH = 10 };
 
 /* ---- table of changes ---------------------------------------------------------------------------------------- */
 
@@ -24,29 +24,28 @@ static void put_change(const struct history_item *item, FILE *file) {
   history_sinks_percent(shift, percent);
   if (change != NULL) history_sinks_percent(change->point.low, low);
   if (change != NULL) history_sinks_percent(change->point.high, high);
-  fprintf(file, "<tr%s><td>%s</td>",
-          change != NULL && history_is_regression(series, change) ? " class=\"fails\"" : "",
-          history_sinks_word(item));
-  html_number_cell(file, shift);
+  fprintf(file, "<tr%s>", change != NULL && history_is_regression(series, change) ? " class=\"fails\"" : "");
+  html_put(file, "<td>%s</td><td>%s</td>", history_sinks_word(item),
+           change != NULL ? run_of(item, change->point.at)->commit : "");
+  html_number_cell(file, "n", shift);
   fprintf(file, "%s</td><td class=\"n\">%s%s%s</td><th scope=\"row\"><a href=\"#series-%zu\">", percent, low,
           change != NULL ? " to " : "", high, number_of(item));
   html_breakable(file, series->key);
   html_put(file, "</a></th><td>%s</td><td>%s</td>", series->variant, time_mode_name(series->mode));
   if (change == NULL) {
-    fputs("<td></td><td></td><td></td><td class=\"why\">a line fits it better than steps</td></tr>\n", file);
+    fputs("<td></td><td></td><td class=\"why\">a line fits it better than steps</td></tr>\n", file);
     return;
   }
-  html_put(file, "<td>%s</td><td>%s</td><td>%s..%s</td><td class=\"why\">%s</td></tr>\n",
-           run_of(item, change->point.at)->commit, run_of(item, change->point.at)->date,
+  html_put(file, "<td>%s</td><td>%s..%s</td><td class=\"why\">%s</td></tr>\n", run_of(item, change->point.at)->date,
            run_of(item, change->good)->commit, run_of(item, change->bad)->commit, change->besides);
 }
 
 static void put_changes(const struct history_item *items, size_t count, FILE *file) {
   if (count == 0) return;
-  static const struct html_heading headings[] = {{"what", "text", false},    {"time", "number", true},
-                                                 {"bounds", NULL, true},     {"case", "text", false},
-                                                 {"variant", "text", false}, {"mode", "text", false},
-                                                 {"commit", "text", false},  {"date", "text", false},
+  static const struct html_heading headings[] = {{"what", "text", false},    {"commit", "text", false},
+                                                 {"time", "number", true},   {"bounds", NULL, true},
+                                                 {"case", "text", false},    {"variant", "text", false},
+                                                 {"mode", "text", false},    {"date", "text", false},
                                                  {"surely in", NULL, false}, {"what else changed", NULL, false},
                                                  {NULL, NULL, false}};
   fputs("<section id=\"changes\" aria-labelledby=\"changes-h\">\n<h2 id=\"changes-h\">Changes</h2>\n", file);
@@ -65,23 +64,26 @@ struct curve {
   const struct history *history;
   const struct history_series *series;
   double base; /* the first level, from which the changes are counted */
-  struct axis x, y;
+  struct plot plot;
 };
 
+/* Percent above the first level. */
+static double percent_of(const struct curve *curve, double level) { return 100 * expm1(level - curve->base); }
+
 static double value_at(const struct curve *curve, size_t at) {
-  return history_value(curve->history, curve->series, &curve->series->points[at]) - curve->base;
+  return percent_of(curve, history_value(curve->history, curve->series, &curve->series->points[at]));
 }
 
-static struct curve curve_of(const struct history *history, const struct history_series *series) {
-  struct curve curve = {.history = history, .series = series};
+static struct curve curve_of(const struct history *history, const struct history_series *series, FILE *file) {
+  struct curve curve = {.history = history, .series = series, .plot.file = file};
   struct axis_range range = axis_range_none();
   curve.base = series->change_count > 0 ? series->changes[0].point.before
                                         : history_value(history, series, &series->points[series->count - 1]);
   for (size_t i = 0; i < series->count; ++i) axis_range_add(&range, value_at(&curve, i));
-  axis_range_add(&range, -CHANGE_SHIFT_LEAST);
-  axis_range_add(&range, CHANGE_SHIFT_LEAST);
-  curve.x = (struct axis){.low = -0.5, .high = (double)series->count - 0.5, .from = CURVE_LEFT, .to = PLOT_RIGHT};
-  curve.y = (struct axis){.low = range.least, .high = range.most, .from = CURVE_BOTTOM, .to = CURVE_TOP};
+  axis_range_add(&range, -100 * CHANGE_SHIFT_LEAST);
+  axis_range_add(&range, 100 * CHANGE_SHIFT_LEAST);
+  curve.plot.x = (struct axis){.low = -0.5, .high = (double)series->count - 0.5, .from = PLOT_LEFT, .to = PLOT_RIGHT};
+  curve.plot.y = axis_around(range.least, range.most, CURVE_BOTTOM, CURVE_TOP);
   return curve;
 }
 
@@ -94,15 +96,15 @@ static void put_line(const struct curve *curve, FILE *file) {
     size_t count = 0;
     for (size_t j = i; j < i + step && j < curve->series->count; ++j, ++count) sum += value_at(curve, j);
     const double middle = (double)i + (double)(count - 1) / 2;
-    fprintf(file, "%s%.1f %.1f", i == 0 ? "M" : "L", axis_at(&curve->x, middle),
-            axis_at(&curve->y, sum / (double)count));
+    fprintf(file, "%s%.1f %.1f", i == 0 ? "M" : "L", axis_at(&curve->plot.x, middle),
+            axis_at(&curve->plot.y, sum / (double)count));
   }
   fputs("\"/>", file);
 }
 
 static void put_level(const struct curve *curve, double from, double to, double level, FILE *file) {
-  fprintf(file, "<path class=\"zero\" d=\"M%.1f %.1fH%.1f\"/>", axis_at(&curve->x, from - 0.5),
-          axis_at(&curve->y, level - curve->base), axis_at(&curve->x, to - 0.5));
+  fprintf(file, "<path class=\"zero\" d=\"M%.1f %.1fH%.1f\"/>", axis_at(&curve->plot.x, from - 0.5),
+          axis_at(&curve->plot.y, percent_of(curve, level)), axis_at(&curve->plot.x, to - 0.5));
 }
 
 static void put_mark(const struct curve *curve, const struct history_change *change, FILE *file) {
@@ -110,13 +112,13 @@ static void put_mark(const struct curve *curve, const struct history_change *cha
   char percent[HISTORY_PERCENT_MAX];
   history_sinks_percent(change->point.shift, percent);
   const char *colour = change->besides[0] != '\0' ? "c10" : change->point.shift > 0 ? "c7" : "c2";
-  const double x = axis_at(&curve->x, (double)change->point.at - 0.5);
+  const double x = axis_at(&curve->plot.x, (double)change->point.at - 0.5);
   const struct history_run *run = run_of(&item, change->point.at);
   html_put(
       file,
       "<g class=\"%s\"><path class=\"bar\" d=\"M%.1f %dV%d\"/><path class=\"mark\" d=\"M%.1f %.1fm-3 0a3 3 0 1 0 6 "
       "0a3 3 0 1 0-6 0\"><title>%s at %s, %s</title></path></g>",
-      colour, x, CURVE_TOP, CURVE_BOTTOM, x, axis_at(&curve->y, change->point.after - curve->base), percent,
+      colour, x, CURVE_TOP, CURVE_BOTTOM, x, axis_at(&curve->plot.y, percent_of(curve, change->point.after)), percent,
       run->commit, run->date);
   html_put(file, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"%s\" class=\"note\">%s %s</text>", x, CURVE_BOTTOM + 13,
            x > PLOT_RIGHT - 60 ? "end" : "start", percent, run->commit);
@@ -141,24 +143,28 @@ static void put_caption(const struct history_series *series, FILE *file) {
   if (series->reference[0] != '\0') html_put(file, ", %s x %s", units_fixed(last->ratio, 3).text, series->reference);
 }
 
+static void put_day(const struct curve *curve, size_t point, int x, const char *anchor) {
+  char day[DAY_LENGTH + 1];
+  snprintf(day, sizeof day, "%s", curve->history->runs[curve->series->points[point].run].date);
+  html_put(curve->plot.file, "<text x=\"%d\" y=\"%d\" text-anchor=\"%s\">%s</text>", x, CURVE_HEIGHT - 6, anchor,
+           day);
+}
+
 static void put_curve(const struct history *history, const struct history_series *series, FILE *file) {
-  const struct curve curve = curve_of(history, series);
-  char low[HISTORY_PERCENT_MAX], high[HISTORY_PERCENT_MAX];
-  history_sinks_percent(curve.y.low, low);
-  history_sinks_percent(curve.y.high, high);
+  const struct curve curve = curve_of(history, series, file);
   fprintf(file, "<figure id=\"series-%zu\"><figcaption>", (size_t)(series - history->series));
   put_caption(series, file);
   html_put(file, " <small>%s</small></figcaption>", series->key);
   html_put(
       file,
-      "<svg class=\"c0\" viewBox=\"0 0 %d %d\" role=\"img\"><title>Time of %s at %s over %zu runs, %s to %s from its "
-      "first level</title>",
-      PLOT_WIDTH, CURVE_HEIGHT, series->variant, series->key, series->count, low, high);
+      "<svg class=\"c0\" viewBox=\"0 0 %d %d\" role=\"img\"><title>Time of %s at %s over %zu runs, from its first "
+      "level</title>",
+      PLOT_WIDTH, CURVE_HEIGHT, series->variant, series->key, series->count);
+  plot_y_ticks(&curve.plot, isnan(series->drift) ? "time, %" : "time, %: drifts");
+  put_day(&curve, 0, PLOT_LEFT, "start");
+  put_day(&curve, series->count - 1, PLOT_RIGHT, "end");
   put_line(&curve, file);
   put_levels(&curve, file);
-  if (series->change_count == 0)
-    html_put(file, "<text x=\"%d\" y=\"%d\" class=\"note\">%s%s to %s</text>", CURVE_LEFT, CURVE_BOTTOM + 13,
-             isnan(series->drift) ? "" : "drifts: ", low, high);
   fputs("</svg></figure>\n", file);
 }
 
@@ -166,10 +172,13 @@ static bool has_changed(const struct history_series *series) {
   return series->change_count > 0 || !isnan(series->drift);
 }
 
+static bool is_drawn(const struct history_series *series, bool changed) {
+  return series->count > 1 && has_changed(series) == changed;
+}
+
 static void put_curves(const struct history *history, bool changed, FILE *file) {
   size_t count = 0;
-  for (size_t i = 0; i < history->series_count; ++i)
-    count += history->series[i].count > 0 && has_changed(&history->series[i]) == changed;
+  for (size_t i = 0; i < history->series_count; ++i) count += is_drawn(&history->series[i], changed);
   if (count == 0) return;
   const char *id = changed ? "changed" : "steady";
   fprintf(file, "<section id=\"%s\" class=\"figure\" aria-labelledby=\"%s-h\">\n<h2 id=\"%s-h\">%s</h2>\n", id, id,
@@ -180,10 +189,28 @@ static void put_curves(const struct history *history, bool changed, FILE *file) 
       "else changed too.</p>\n<div class=\"panels\">\n",
       file);
   for (size_t i = 0; i < history->series_count; ++i) {
-    const struct history_series *series = &history->series[i];
-    if (series->count > 0 && has_changed(series) == changed) put_curve(history, series, file);
+    if (is_drawn(&history->series[i], changed)) put_curve(history, &history->series[i], file);
   }
   fprintf(file, "</div>\n%s</section>\n", changed ? "" : "</details>\n");
+}
+
+/* One run is no curve. */
+static void put_single_runs(const struct history *history, FILE *file) {
+  size_t count = 0;
+  for (size_t i = 0; i < history->series_count; ++i) count += history->series[i].count == 1;
+  if (count == 0) return;
+  fprintf(file,
+          "<section id=\"single\" aria-labelledby=\"single-h\">\n<h2 id=\"single-h\">Series of one run</h2>\n"
+          "<details class=\"reasons\"><summary>%zu series</summary>\n<ul>\n",
+          count);
+  for (size_t i = 0; i < history->series_count; ++i) {
+    const struct history_series *series = &history->series[i];
+    if (series->count != 1) continue;
+    html_put(file, "<li>%s: ", series->key);
+    put_caption(series, file);
+    fputs("</li>\n", file);
+  }
+  fputs("</ul></details>\n</section>\n", file);
 }
 
 struct status history_page_write(const struct history *history, FILE *file) {
@@ -200,6 +227,7 @@ struct status history_page_write(const struct history *history, FILE *file) {
   put_changes(items, count, file);
   put_curves(history, true, file);
   put_curves(history, false, file);
+  put_single_runs(history, file);
   page_close(file);
   return status_ok();
 }

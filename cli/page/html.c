@@ -65,8 +65,8 @@ void html_number(FILE *file, double value) {
   fputs(text, file);
 }
 
-void html_number_cell(FILE *file, double value) {
-  fputs("<td class=\"n\"", file);
+void html_number_cell(FILE *file, const char *style, double value) {
+  fprintf(file, "<td class=\"%s\"", style);
   if (isfinite(value)) fputs(" data-value=\"", file);
   html_number(file, value);
   fputs(isfinite(value) ? "\">" : ">", file);

@@ -47,7 +47,7 @@ static void put_contents(const struct page *page, FILE *file) {
       {"verdict", "Verdict", page->compare != NULL},
       {"heat", "Against the reference", heat_part_any(page)},
       {"rate", "Rate", rate_figures_any(page)},
-      {"latency", "Latency", rate_figures_any(page)},
+      {"latency", "Latency", rate_figures_any_latency(page)},
       {"roofline", "Roofline", roofline_figure_any(page)},
       {"scaling", "Scaling", scaling_figure_any(page)},
       {"cold", "Cold and hot", cold_figure_any(page)},

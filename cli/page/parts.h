@@ -8,7 +8,7 @@
 
 /* The rows of a page, which all its parts use. */
 
-enum { PAGE_NAME_MAX = VARIANT_SPEC_MAX + 16, PAGE_COLOURS = 12 /* of style.css */ };
+enum { PAGE_NAME_MAX = VARIANT_SPEC_MAX + 16, PAGE_COLOURS = 12, PAGE_DASHES = 4 /* of style.css */ };
 
 /* A series: the rows of one variant in one source. */
 struct page_series {
@@ -16,6 +16,7 @@ struct page_series {
   size_t source;
   size_t number;     /* of the variant, the same in every source; selects the colour */
   bool is_reference; /* other rows were timed against this variant */
+  bool is_twin;      /* each of its rows repeats the variant that it picked */
 };
 
 struct page {
@@ -26,6 +27,7 @@ struct page {
   struct page_series *series;
   size_t series_count;
   const struct compare *compare; /* NULL: nothing is compared */
+  bool is_memory_bound;          /* tensor cores bound no row */
 };
 
 /* Makes the page of a merge, which must outlive it; the caller frees with rows_free, also on failure.
@@ -38,6 +40,10 @@ struct page_name {
   char text[PAGE_NAME_MAX];
 };
 struct page_name rows_series_text(const struct page *, size_t series);
+/* Its classes of style.css: the colour of its variant, the dash of its round, what it is. */
+struct page_name rows_series_style(const struct page *, size_t series);
+/* 0 in the first source; above it in others, and where variants have to share a colour. */
+size_t rows_series_round(const struct page_series *);
 /* Whether no row of the same case and device has a shorter hot time. */
 bool rows_is_fastest(const struct merge_row *);
 /* The times of a mode; NULL when it was not timed. */
@@ -66,6 +72,17 @@ int rows_order(uint64_t a, uint64_t b);
  * differ. rows_compare_kinds orders as for qsort; 0: one kind. rows_kind_text writes "D 64, f16, causal mask". */
 int rows_compare_kinds(const struct attn_problem *, const struct attn_problem *);
 void rows_kind_text(const struct attn_problem *, char *out, size_t size);
+enum { ROWS_TEXT_MAX = AXIS_TRAITS_MAX + 256 };
+/* Leaves in `common` the parts of its text that the case has too; is_first: all of the case, "D 64, f16, causal mask,
+ * B 4, H 32, S 512", with other keys "1 query, 4096 keys". */
+void rows_share(const struct attn_problem *, bool is_first, char common[ROWS_TEXT_MAX]);
+/* What else the case has. */
+void rows_rest(const struct attn_problem *, const char *common, char out[ROWS_TEXT_MAX]);
+/* The parts of such a text that `other` has too (shared) or lacks; `out` may be either text. */
+void rows_parts(const char *text, const char *other, bool shared, char out[ROWS_TEXT_MAX]);
+/* Whether DRAM is the roof of the hot row; where tensor cores bound no row of the page, also a DRAM roof that a cold
+ * L2 alone has, so that all rows have one unit. */
+bool rows_is_memory_bound(const struct page *, const struct merge_row *);
 
 /* Everything before the parts and behind them; a part of <header>, up to <main>, is the caller's. */
 void page_open(FILE *, const char *title);
@@ -85,10 +102,15 @@ struct status findings_part_write(const struct page *, FILE *);
 /* Whether each of these parts has anything to show. */
 bool heat_part_any(const struct page *);
 bool rate_figures_any(const struct page *);
+bool rate_figures_any_latency(const struct page *); /* not where every case is the only one of its kind */
 bool roofline_figure_any(const struct page *);
 bool scaling_figure_any(const struct page *);
 bool cold_figure_any(const struct page *);
 bool findings_part_any(const struct page *);
+
+/* How many findings of each severity a report has, those of one variant counted once, and those of a twin
+ * with the variant that it picked. STATUS_MEMORY. */
+struct status findings_part_count(const struct report *, size_t out[FINDING_SEVERE + 1]);
 
 /* Writes texts and numbers as HTML, and as CSV within HTML. Texts may come from untrusted files. */
 
@@ -110,8 +132,8 @@ struct html_heading {
 };
 /* Opens a table in a region that scrolls, up to its rows; the row past the last heading has none. */
 void html_table_open(FILE *, const char *label, const char *caption, const struct html_heading *);
-/* Opens a table's cell of a number, by which the script sorts; NAN: it has none. */
-void html_number_cell(FILE *, double value);
+/* Opens a table's cell of a number, by which the script sorts; NAN: it has none. `style` are classes of style.css. */
+void html_number_cell(FILE *, const char *style, double value);
 /* The shortest decimal text that reads back as the same value; nothing when it is not finite. */
 void html_number(FILE *, double value);
 

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <string.h>
 
 #include "cli/base/text.h"
 
@@ -15,9 +16,9 @@ static void put_legend(const struct page *page, FILE *file) {
   for (size_t i = 0; i < page->series_count; ++i) {
     const struct page_series *series = &page->series[i];
     fprintf(file,
-            "<li class=\"c%zu%s\" data-series=\"%zu\"><svg width=\"26\" height=\"12\" aria-hidden=\"true\"><path "
+            "<li class=\"%s\" data-series=\"%zu\"><svg width=\"26\" height=\"12\" aria-hidden=\"true\"><path "
             "class=\"line\" d=\"M1 6H25\"/>",
-            series->number % PAGE_COLOURS, series->is_reference ? " ref" : "", i);
+            rows_series_style(page, i).text, i);
     plot_marker(file, series, 13, 6);
     html_put(file, "</svg> <span>%s</span>", rows_series_text(page, i).text);
     fputs(series->is_reference ? " <small>reference</small></li>" : "</li>", file);
@@ -26,8 +27,9 @@ static void put_legend(const struct page *page, FILE *file) {
 }
 
 void plot_figure_open(const struct page *page, FILE *file, const char *id, const char *heading, const char *caption) {
-  fprintf(file, "<section id=\"%s\" class=\"figure\" aria-labelledby=\"%s-h\">\n<h2 id=\"%s-h\">%s</h2>\n<p>%s</p>\n",
-          id, id, id, heading, caption);
+  fprintf(file, "<section id=\"%s\" class=\"figure\" aria-labelledby=\"%s-h\">\n<h2 id=\"%s-h\">", id, id, id);
+  html_text(file, heading);
+  fprintf(file, "</h2>\n<p>%s</p>\n", caption);
   put_legend(page, file);
   fputs("<div class=\"panels\">\n", file);
 }
@@ -97,7 +99,7 @@ void plot_x_ticks(const struct plot *plot, const char *name) {
     axis_label(&plot->x, tick[i], label);
     plot_x_label(plot, tick[i], label, "", false);
   }
-  plot_x_name(plot, name);
+  plot_x_name(plot, PLOT_HEIGHT, name);
 }
 
 void plot_x_label(const struct plot *plot, double value, const char *first, const char *second, bool turned) {
@@ -105,22 +107,22 @@ void plot_x_label(const struct plot *plot, double value, const char *first, cons
   char turn[64];
   fprintf(plot->file, "<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/>", x, y, plot->y.to);
   snprintf(turn, sizeof turn, " transform=\"rotate(-60 %.1f %.1f)\"", x + 4, y + 12);
-  put_label(plot->file, turned ? x + 4 : x, y + (turned ? 12 : 14), turned ? "end" : "middle", turned ? turn : "",
-            first);
+  /* The last label of an axis is not cut at the edge. */
+  const double middle = fmin(x, PLOT_WIDTH - (double)strlen(first) * PLOT_LETTER / 2);
+  put_label(plot->file, turned ? x + 4 : middle, y + (turned ? 12 : 14), turned ? "end" : "middle",
+            turned ? turn : "", first);
   put_label(plot->file, x, y + 26, "middle", "", second);
 }
 
-void plot_x_name(const struct plot *plot, const char *name) {
-  put_label(plot->file, plot->x.to, PLOT_HEIGHT - 4, "end", " class=\"name\"", name);
+void plot_x_name(const struct plot *plot, int height, const char *name) {
+  put_label(plot->file, plot->x.to, height - 4, "end", " class=\"name\"", name);
   fputc('\n', plot->file);
 }
 
 /* ---- series ---------------------------------------------------------------------------------------------------- */
 
 void plot_series_open(const struct plot *plot, size_t index) {
-  const struct page_series *series = &plot->page->series[index];
-  fprintf(plot->file, "<g class=\"c%zu%s\" data-series=\"%zu\">", series->number % PAGE_COLOURS,
-          series->is_reference ? " ref" : "", index);
+  fprintf(plot->file, "<g class=\"%s\" data-series=\"%zu\">", rows_series_style(plot->page, index).text, index);
 }
 
 void plot_series_close(const struct plot *plot) { fputs("</g>\n", plot->file); }
@@ -136,13 +138,20 @@ static const char *const shapes[] = {"m-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0", "m-2.7
                                      "m0-3.8l3.8 3.8l-3.8 3.8l-3.8-3.8z", "m0-3.6l3.6 6h-7.2z"};
 enum { SHAPE_COUNT = sizeof shapes / sizeof *shapes };
 
-/* Another one for each source, and for variants that have to share a colour. */
+/* A ring leaves the marker of the variant that was picked to be seen. */
 static const char *shape_of(const struct page_series *series) {
-  return shapes[(series->source + series->number / PAGE_COLOURS) % SHAPE_COUNT];
+  return series->is_twin ? "m-5.5 0a5.5 5.5 0 1 0 11 0a5.5 5.5 0 1 0-11 0"
+                         : shapes[rows_series_round(series) % SHAPE_COUNT];
 }
 
 void plot_marker(FILE *file, const struct page_series *series, double x, double y) {
   fprintf(file, "<path class=\"mark\" d=\"M%.1f %.1f%s\"/>", x, y, shape_of(series));
+}
+
+static void put_mark(const struct plot *plot, const struct merge_row *row, double x, double y, const char *text) {
+  html_put(plot->file, "<path class=\"mark\" d=\"M%.1f %.1f%s\"><title>%s at %s: %s</title></path>", x, y,
+           shape_of(&plot->page->series[row->series]), rows_series_text(plot->page, row->series).text,
+           row->row->record->attn_case.key, text);
 }
 
 void plot_point(const struct plot *plot, const struct merge_row *row, double x, double y, double low, double high,
@@ -161,9 +170,8 @@ void plot_point(const struct plot *plot, const struct merge_row *row, double x, 
   va_start(list, format);
   text_append_list(text, sizeof text, format, list);
   va_end(list);
-  html_put(plot->file, "<path class=\"mark\" d=\"M%.1f %.1f%s\"><title>%s at %s: %s</title></path></a>", at,
-           axis_at(&plot->y, y), shape_of(&plot->page->series[row->series]),
-           rows_series_text(plot->page, row->series).text, row->row->record->attn_case.key, text);
+  put_mark(plot, row, at, axis_at(&plot->y, y), text);
+  fputs("</a>", plot->file);
 }
 
 void plot_rows(const struct plot *plot, void (*put)(const struct plot *, const struct merge_row *, const void *of),
@@ -179,4 +187,66 @@ void plot_rows(const struct plot *plot, void (*put)(const struct plot *, const s
 
 void plot_note(const struct plot *plot, double x, double y, const char *anchor, const char *text) {
   put_label(plot->file, axis_at(&plot->x, x), axis_at(&plot->y, y), anchor, " class=\"note\"", text);
+}
+
+/* ---- strips ---------------------------------------------------------------------------------------------------- */
+
+void plot_strips_open(const struct plot *plot, const char *title, const char *unit, const char *last) {
+  double tick[AXIS_TICKS_MAX];
+  char label[AXIS_LABEL_MAX];
+  html_put(plot->file,
+           "<figure class=\"strips\"><figcaption>%s</figcaption>\n<div class=\"strip\"><span>%s</span><svg "
+           "height=\"16\" aria-hidden=\"true\">",
+           title, unit);
+  const size_t count = axis_ticks(&plot->x, tick);
+  for (size_t i = 0; i < count; ++i) {
+    const double x = axis_at(&plot->x, tick[i]);
+    axis_label(&plot->x, tick[i], label);
+    fprintf(plot->file, "<text x=\"%.1f%%\" y=\"12\" text-anchor=\"%s\">%s</text>", x,
+            x < 10   ? "start"
+            : x > 90 ? "end"
+                     : "middle",
+            label);
+  }
+  html_put(plot->file, "</svg><span class=\"n\">%s</span></div>\n", last);
+}
+
+void plot_strips_close(const struct plot *plot) { fputs("</figure>\n", plot->file); }
+
+void plot_strip_open(const struct plot *plot, const char *name) {
+  double tick[AXIS_TICKS_MAX];
+  const size_t count = axis_ticks(&plot->x, tick);
+  fputs("<div class=\"strip\"><span>", plot->file);
+  html_breakable(plot->file, name);
+  html_put(plot->file, "</span><svg height=\"22\" role=\"img\"><title>%s</title>", name);
+  for (size_t i = 0; i < count; ++i)
+    fprintf(plot->file, "<svg x=\"%.1f%%\"><path class=\"%s\" d=\"M0 0V22\"/></svg>", axis_at(&plot->x, tick[i]),
+            plot->x.low < 0 && fabs(tick[i]) < 1e-9 ? "zero" : "grid");
+}
+
+void plot_strip_close(const struct plot *plot, const char *text) {
+  html_put(plot->file, "</svg><span class=\"n\">%s</span></div>\n", text);
+}
+
+void plot_strip_bar(const struct plot *plot, double low, double high) {
+  if (!isfinite(low) || !isfinite(high)) return;
+  const double from = axis_at(&plot->x, low), to = axis_at(&plot->x, high);
+  fprintf(plot->file,
+          "<svg x=\"%.2f%%\" width=\"%.2f%%\" viewBox=\"0 0 1 22\" preserveAspectRatio=\"none\"><path class=\"bar\" "
+          "d=\"M0 11H1\"/></svg>",
+          from, to - from);
+}
+
+void plot_strip_mark(const struct plot *plot, double x) {
+  fprintf(plot->file, "<svg x=\"%.2f%%\"><path class=\"mark\" d=\"M0 11%s\"/></svg>", axis_at(&plot->x, x),
+          shapes[0]);
+}
+
+void plot_strip_point(const struct plot *plot, const struct merge_row *row, double x, double low, double high,
+                      const char *text) {
+  if (!isfinite(x)) return;
+  plot_strip_bar(plot, low, high);
+  fprintf(plot->file, "<a href=\"#row-%zu\" tabindex=\"-1\"><svg x=\"%.2f%%\">", row->number, axis_at(&plot->x, x));
+  put_mark(plot, row, 0, 11, text);
+  fputs("</svg></a>", plot->file);
 }

@@ -20,7 +20,7 @@ struct axis {
 
 /* A linear axis from 0 to a round number at or above `most`, or to 1 unless `most` is finite and above 0. */
 struct axis axis_linear(double most, double from, double to);
-/* A logarithmic axis that contains both values, with some margin. */
+/* A logarithmic axis that contains both values, with some margin, and at least two ticks. */
 struct axis axis_log(double least, double most, double from, double to);
 /* A linear axis that contains both values and 0, with some margin. */
 struct axis axis_around(double least, double most, double from, double to);
@@ -38,15 +38,8 @@ struct axis_range {
 struct axis_range axis_range_none(void);
 void axis_range_add(struct axis_range *, double value);
 
-enum {
-  PLOT_WIDTH = 400,
-  PLOT_HEIGHT = 260,
-  PLOT_TURNED_HEIGHT = 330, /* with room for rotated labels */
-  PLOT_LEFT = 46,
-  PLOT_RIGHT = 392,
-  PLOT_TOP = 22,
-  PLOT_BOTTOM = 216
-};
+enum { PLOT_WIDTH = 400, PLOT_HEIGHT = 260, PLOT_LEFT = 46, PLOT_RIGHT = 392, PLOT_TOP = 22, PLOT_BOTTOM = 216 };
+static const double PLOT_LETTER = 6.5; /* width of a label's letter, with a little air */
 
 struct plot {
   FILE *file;
@@ -57,7 +50,7 @@ struct plot {
 
 /* ---- a figure: <section> with its drawings --------------------------------------------------------------------- */
 
-/* `id` is the anchor, one word; `heading` and `caption` are texts of attnbench itself. */
+/* `id` is the anchor, one word; `heading` is escaped, `caption` is HTML. */
 void plot_figure_open(const struct page *, FILE *, const char *id, const char *heading, const char *caption);
 /* Opens the data as CSV with its header line. The caller writes the lines and calls plot_data_close. */
 void plot_data_open(FILE *, const char *header);
@@ -80,7 +73,8 @@ void plot_y_ticks(const struct plot *, const char *name);
 void plot_x_ticks(const struct plot *, const char *name);
 /* Draws one label of the x axis in up to two lines, with a grid line; `turned` rotates it. */
 void plot_x_label(const struct plot *, double x, const char *first, const char *second, bool turned);
-void plot_x_name(const struct plot *, const char *name);
+/* In a drawing of this height. */
+void plot_x_name(const struct plot *, int height, const char *name);
 
 /* Opens the SVG group of a series, which sets its colour and is hidden by a click on the legend. */
 void plot_series_open(const struct plot *, size_t series);
@@ -95,6 +89,23 @@ void plot_rows(const struct plot *, void (*put)(const struct plot *, const struc
                const void *of);
 /* Writes a text at (x, y) in values of the axes; `anchor` is "start", "middle" or "end". */
 void plot_note(const struct plot *, double x, double y, const char *anchor, const char *text);
+
+/* ---- a drawing with a line of HTML for each row: its name, a strip with points, a text ------------------------- */
+
+enum { PLOT_STRIP_LEFT = 1, PLOT_STRIP_RIGHT = 98 }; /* the ends of the x axis, in percent of the strip */
+
+/* Opens the drawing with the ticks of the x axis in `unit`. `last` is the heading of the texts. */
+void plot_strips_open(const struct plot *, const char *title, const char *unit, const char *last);
+void plot_strips_close(const struct plot *);
+/* Opens a line; the caller draws points, then closes it with its text. */
+void plot_strip_open(const struct plot *, const char *name);
+void plot_strip_close(const struct plot *, const char *text);
+/* As plot_point, in the group of its series. */
+void plot_strip_point(const struct plot *, const struct merge_row *, double x, double low, double high,
+                      const char *text);
+/* A line from low to high, and a round marker, in the colour of the group around them. */
+void plot_strip_bar(const struct plot *, double low, double high);
+void plot_strip_mark(const struct plot *, double x);
 
 /* Draws the marker of the series at (x, y) in coordinates of the drawing. */
 void plot_marker(FILE *, const struct page_series *, double x, double y);

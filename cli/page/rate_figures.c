@@ -1,5 +1,7 @@
-/* Rate and latency over the cases: a drawing for each D, dtype, mask and head group, with a line per variant. */
+/* Rate and latency over the cases: a drawing for each D, dtype, mask and head group, with a line per variant, and one
+ * for all cases that are alone. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/base/owned.h"
@@ -7,22 +9,26 @@
 #include "cli/base/units.h"
 #include "cli/page/plot.h"
 
-enum { TEXT_MAX = 512, LABELS_SHOWN_MAX = 24 };
+enum { LABELS_SHOWN_MAX = 24 };
+static const double TURNED_RISE = 0.87; /* of a label's length */
 static const double SOURCE_SHIFT = 0.1; /* of the way to the next case */
-static const double LETTER_WIDTH = 6.5; /* of a label, with a little air */
 
-/* What a figure shows of a row: median, and the ends of its interval. */
+static bool is_shown(const struct merge_row *row) { return rows_time(row, TIME_HOT) != NULL; }
+
+/* What a figure shows of a row that is shown: median, and the ends of its interval. */
 struct shown {
   double value, low, high;
 };
 
-static bool is_shown(const struct merge_row *row) { return rows_time(row, TIME_HOT) != NULL; }
-
-/* Of rows that are shown. */
-static struct shown rate_of(const struct merge_row *row) {
+/* `of_us` is the work of one launch, in the unit times a microsecond. */
+static struct shown over_time(const struct merge_row *row, double of_us) {
   const struct page_interval us = rows_interval_of(row, TIME_HOT);
-  const double tflop_us = row->row->metrics.flops * 1e-6;
-  return (struct shown){tflop_us / us.median_us, tflop_us / us.high_us, tflop_us / us.low_us};
+  return (struct shown){of_us / us.median_us, of_us / us.high_us, of_us / us.low_us};
+}
+
+static struct shown rate_of(const struct merge_row *row) { return over_time(row, row->row->metrics.flops * 1e-6); }
+static struct shown bandwidth_of(const struct merge_row *row) {
+  return over_time(row, row->row->metrics.bytes * 1e-3);
 }
 
 static struct shown latency_of(const struct merge_row *row) {
@@ -30,145 +36,314 @@ static struct shown latency_of(const struct merge_row *row) {
   return (struct shown){us.median_us, us.low_us, us.high_us};
 }
 
-static const struct kind {
-  const char *id, *heading, *caption, *unit, *data;
+struct scale {
+  const char *unit;
   bool is_log;
   struct shown (*of)(const struct merge_row *);
-} kinds[] = {
-    {"rate", "Rate over S",
-     "TFLOP/s from the hot median, with bars over the 95&nbsp;% interval of the median. Lines join cases that differ "
-     "in S, or in B and H. Higher is better.",
-     "TFLOP/s", "variant,key,tflop_per_s,ci95_low,ci95_high", false, rate_of},
-    {"latency", "Latency over S",
-     "Microseconds of one launch: the hot median with its 95&nbsp;% interval, on a logarithmic axis. Lower is "
-     "better.",
-     "us, logarithmic", "variant,key,hot_us,ci95_low,ci95_high", true, latency_of},
 };
 
-static int compare_cases(const struct attn_problem *a, const struct attn_problem *b) {
-  const int orders[] = {rows_compare_kinds(a, b),   rows_order(a->Sq, b->Sq),
-                        rows_order(a->Skv, b->Skv), rows_order((uint64_t)a->B * a->Hq, (uint64_t)b->B * b->Hq),
-                        rows_order(a->B, b->B),     rows_order(a->Hkv, b->Hkv)};
+static const struct kind {
+  const char *id, *heading, *caption, *data;
+  struct scale scale, of_memory; /* the second where DRAM bounds every case of a drawing */
+} kinds[] = {
+    {"rate",
+     "Rate",
+     "The rate from the hot median, with bars over the 95&nbsp;% interval of the median: TFLOP/s, or GB/s of Q, K, V "
+     "and O where DRAM bounds all cases of a drawing. Lines join cases that differ in S, or in B and H. Higher is "
+     "better.",
+     "variant,key,tflop_per_s,ci95_low,ci95_high,gb_per_s",
+     {"TFLOP/s", false, rate_of},
+     {"GB/s", false, bandwidth_of}},
+    {"latency",
+     "Latency",
+     "Microseconds of one launch: the hot median with its 95&nbsp;% interval, on a logarithmic axis. Lower is "
+     "better. Cases without others of their kind have their times beside their rates.",
+     "variant,key,hot_us,ci95_low,ci95_high",
+     {"us, logarithmic", true, latency_of},
+     {"us, logarithmic", true, latency_of}},
+};
+
+/* ---- which cases share a drawing ------------------------------------------------------------------------------- */
+
+static int compare_lengths(const struct attn_problem *a, const struct attn_problem *b) {
+  return rows_order(a->Sq, b->Sq) != 0 ? rows_order(a->Sq, b->Sq) : rows_order(a->Skv, b->Skv);
+}
+
+static int compare_batches(const struct attn_problem *a, const struct attn_problem *b) {
+  const int orders[] = {rows_order((uint64_t)a->B * a->Hq, (uint64_t)b->B * b->Hq), rows_order(a->B, b->B),
+                        rows_order(a->Hkv, b->Hkv)};
+  return orders[0] != 0 ? orders[0] : orders[1] != 0 ? orders[1] : orders[2];
+}
+
+static int compare_rows(const void *left, const void *right, bool by_batch) {
+  const struct merge_row *a = *(const struct merge_row *const *)left, *b = *(const struct merge_row *const *)right;
+  const int lengths = compare_lengths(rows_shape(a), rows_shape(b)),
+            batches = compare_batches(rows_shape(a), rows_shape(b));
+  const int orders[] = {rows_compare_kinds(rows_shape(a), rows_shape(b)), by_batch ? batches : lengths,
+                        by_batch ? lengths : batches, rows_order(a->series, b->series),
+                        rows_order(a->number, b->number)};
   for (size_t i = 0; i < sizeof orders / sizeof *orders; ++i) {
     if (orders[i] != 0) return orders[i];
   }
   return 0;
 }
 
-static int compare_rows(const void *left, const void *right) {
-  const struct merge_row *a = *(const struct merge_row *const *)left, *b = *(const struct merge_row *const *)right;
-  const int by_case = compare_cases(rows_shape(a), rows_shape(b));
-  return by_case != 0                            ? by_case
-         : rows_order(a->series, b->series) != 0 ? rows_order(a->series, b->series)
-                                                 : rows_order(a->number, b->number);
+static int by_length(const void *left, const void *right) { return compare_rows(left, right, false); }
+static int by_batch(const void *left, const void *right) { return compare_rows(left, right, true); }
+
+static bool is_one_case(const struct merge_row *a, const struct merge_row *b) {
+  const struct attn_problem *x = rows_shape(a), *y = rows_shape(b);
+  return rows_compare_kinds(x, y) == 0 && compare_lengths(x, y) == 0 && compare_batches(x, y) == 0;
+}
+
+/* The rows of one drawing. */
+struct panel {
+  const struct merge_row **rows;
+  size_t count, cases;
+  bool is_memory; /* DRAM bounds every case */
+};
+
+/* Whether two cases that stand beside each other differ, but not in what `compare` compares. */
+static bool has_pair(const struct merge_row *const *rows, size_t count,
+                     int (*compare)(const struct attn_problem *, const struct attn_problem *)) {
+  for (size_t i = 1; i < count; ++i) {
+    if (!is_one_case(rows[i - 1], rows[i]) && compare(rows_shape(rows[i - 1]), rows_shape(rows[i])) == 0) return true;
+  }
+  return false;
+}
+
+static struct panel panel_of(const struct page *page, const struct merge_row **rows, size_t count) {
+  struct panel panel = {.rows = rows, .count = count, .is_memory = true};
+  for (size_t start = 0, end; start < count; start = end) {
+    bool is_memory = false;
+    for (end = start; end < count && is_one_case(rows[start], rows[end]); ++end)
+      is_memory = is_memory || rows_is_memory_bound(page, rows[end]);
+    panel.is_memory = panel.is_memory && is_memory;
+    ++panel.cases;
+  }
+  return panel;
+}
+
+/* Rows of one kind. Where several cases share an S, those of one B and H have a drawing of their own. */
+static size_t add_panels(const struct page *page, const struct merge_row **rows, size_t count, struct panel *out) {
+  size_t panels = 0;
+  const bool has_ties = has_pair(rows, count, compare_lengths);
+  qsort(rows, count, sizeof *rows, by_batch);
+  const bool is_split = has_ties && has_pair(rows, count, compare_batches);
+  if (!is_split) qsort(rows, count, sizeof *rows, by_length);
+  for (size_t start = 0, end; start < count; start = end) {
+    for (end = start; end < count;) {
+      if (is_split && compare_batches(rows_shape(rows[start]), rows_shape(rows[end])) != 0) break;
+      ++end;
+    }
+    out[panels++] = panel_of(page, rows + start, end - start);
+  }
+  return panels;
 }
 
 /* ---- one drawing ----------------------------------------------------------------------------------------------- */
 
 /* Is what lies between these two one step of S, of B and H, or of both at the same number of tokens? */
 static bool joins(const struct attn_problem *a, const struct attn_problem *b) {
-  const bool same_heads = a->B == b->B && a->Hq == b->Hq && a->Hkv == b->Hkv;
-  const bool same_s = a->Sq == b->Sq && a->Skv == b->Skv;
-  const bool same_tokens = (uint64_t)a->B * a->Sq == (uint64_t)b->B * b->Sq && a->Sq == a->Skv && b->Sq == b->Skv;
-  return same_heads || same_s || same_tokens;
+  const bool are_square = a->Sq == a->Skv && b->Sq == b->Skv;
+  const bool one_step = are_square || a->Sq == b->Sq || a->Skv == b->Skv;
+  const bool same_tokens = are_square && (uint64_t)a->B * a->Sq == (uint64_t)b->B * b->Sq;
+  return (compare_batches(a, b) == 0 && one_step) || compare_lengths(a, b) == 0 || same_tokens;
 }
 
-/* "S512" and "B4 H32/8". */
+/* What of the cases of a drawing differs; its title says the rest. */
+struct differs {
+  bool queries, keys, b, h;
+  bool rectangles; /* some have other keys than queries */
+};
+
+static struct differs differs_of(const struct panel *panel) {
+  const struct attn_problem *first = rows_shape(panel->rows[0]);
+  struct differs differs = {0};
+  for (size_t i = 0; i < panel->count; ++i) {
+    const struct attn_problem *shape = rows_shape(panel->rows[i]);
+    differs.queries = differs.queries || shape->Sq != first->Sq;
+    differs.keys = differs.keys || shape->Skv != first->Skv;
+    differs.rectangles = differs.rectangles || shape->Sq != shape->Skv;
+    differs.b = differs.b || shape->B != first->B;
+    differs.h = differs.h || shape->Hq != first->Hq;
+  }
+  return differs;
+}
+
+/* "S512" or "1x512" where queries and keys differ, "512" where one of them does; and "B4 H32". */
 struct case_label {
   char first[64], second[64];
 };
 
-static struct case_label label_of(const struct attn_problem *s) {
-  struct case_label label;
-  char keys[16] = "", heads[16] = "";
-  if (s->Skv != s->Sq) snprintf(keys, sizeof keys, "x%" PRIu32, s->Skv);
-  if (s->Hkv != s->Hq) snprintf(heads, sizeof heads, "/%" PRIu32, s->Hkv);
-  snprintf(label.first, sizeof label.first, "S%" PRIu32 "%s", s->Sq, keys);
-  snprintf(label.second, sizeof label.second, "B%" PRIu32 " H%" PRIu32 "%s", s->B, s->Hq, heads);
+static struct case_label label_of(const struct attn_problem *s, struct differs differs) {
+  struct case_label label = {"", ""};
+  if (differs.queries && differs.keys && s->Sq != s->Skv) {
+    snprintf(label.first, sizeof label.first, "%" PRIu32 "x%" PRIu32, s->Sq, s->Skv);
+  } else if (differs.queries || differs.keys) {
+    snprintf(label.first, sizeof label.first, "%s%" PRIu32, differs.queries && differs.keys ? "S" : "",
+             differs.keys ? s->Skv : s->Sq);
+  }
+  if (differs.b) snprintf(label.second, sizeof label.second, "B%" PRIu32 "%s", s->B, differs.h ? " " : "");
+  if (differs.h) text_append(label.second, sizeof label.second, "H%" PRIu32, s->Hq);
   return label;
 }
 
-static void put_case_label(const struct plot *plot, double x, const struct attn_problem *s, bool turned) {
-  const struct case_label label = label_of(s);
-  char both[sizeof label];
-  snprintf(both, sizeof both, "%s %s", label.first, label.second);
-  plot_x_label(plot, x, turned ? both : label.first, turned ? "" : label.second, turned);
+static const char *x_name(struct differs differs) {
+  if (differs.queries && differs.keys) return differs.rectangles ? "S, or queries x keys" : "";
+  return differs.keys ? "keys" : differs.queries ? "queries" : "";
 }
 
-/* Is there too little room for labels side by side? */
-static bool are_labels_turned(const struct merge_row *const *rows, size_t count, size_t cases) {
+/* The letters of the longest label. */
+static size_t longest_label(const struct panel *panel, struct differs differs, bool in_one_line) {
   size_t longest = 0;
-  for (size_t i = 0; i < count; ++i) {
-    const struct case_label label = label_of(rows_shape(rows[i]));
-    longest = strlen(label.first) > longest ? strlen(label.first) : longest;
-    longest = strlen(label.second) > longest ? strlen(label.second) : longest;
+  for (size_t i = 0; i < panel->count; ++i) {
+    const struct case_label label = label_of(rows_shape(panel->rows[i]), differs);
+    const size_t first = strlen(label.first), second = strlen(label.second);
+    const size_t letters = in_one_line ? first + 1 + second : first > second ? first : second;
+    longest = letters > longest ? letters : longest;
   }
-  return (double)longest * LETTER_WIDTH * (double)cases > PLOT_RIGHT - PLOT_LEFT;
+  return longest;
 }
 
-static void put_point(const struct plot *plot, const struct kind *kind, const struct merge_row *row, double x) {
-  const struct shown shown = kind->of(row);
-  plot_point(plot, row, x, shown.value, shown.low, shown.high, "%s (%s to %s) %.*s", units_short(shown.value).text,
-             units_short(shown.low).text, units_short(shown.high).text, (int)strcspn(kind->unit, ","), kind->unit);
-}
-
-/* Place on the x axis of each row: the number of its case in the drawing, from 0. */
-static size_t number_cases(const struct merge_row *const *rows, size_t count, double *place) {
-  size_t cases = 0;
-  for (size_t i = 0; i < count; ++i) {
-    if (i > 0 && compare_cases(rows_shape(rows[i - 1]), rows_shape(rows[i])) != 0) ++cases;
-    place[i] = (double)cases;
+/* Turned labels stand in one line each. */
+static void put_case_labels(const struct plot *plot, const struct panel *panel, struct differs differs, bool turned) {
+  const size_t stride = (panel->cases + LABELS_SHOWN_MAX - 1) / LABELS_SHOWN_MAX;
+  size_t number = 0;
+  for (size_t i = 0; i < panel->count; ++i) {
+    const struct case_label label = label_of(rows_shape(panel->rows[i]), differs);
+    char both[sizeof label];
+    if (i > 0 && is_one_case(panel->rows[i - 1], panel->rows[i])) continue;
+    snprintf(both, sizeof both, "%s%s%s", label.first, label.first[0] != '\0' ? " " : "", label.second);
+    if (number % stride == 0)
+      plot_x_label(plot, (double)number, turned ? both : label.first, turned ? "" : label.second, turned);
+    ++number;
   }
-  return cases + 1;
 }
 
-/* What several sources have of one case stands side by side. */
-static double place_of(const struct page *page, const struct merge_row *row, double case_place) {
-  return case_place + ((double)row->source - (double)(page->source_count - 1) / 2) * SOURCE_SHIFT;
+/* "412.3 (411 to 413.5) TFLOP/s" */
+static void text_of(const struct scale *scale, const struct merge_row *row, char out[TEXT_CELL_MAX]) {
+  const struct shown shown = scale->of(row);
+  snprintf(out, TEXT_CELL_MAX, "%s (%s to %s) %.*s", units_short(shown.value).text, units_short(shown.low).text,
+           units_short(shown.high).text, (int)strcspn(scale->unit, ","), scale->unit);
 }
 
-static void put_series(const struct plot *plot, const struct kind *kind, const struct merge_row *const *rows,
-                       const double *place, size_t count, size_t series) {
-  size_t before = count;
-  bool any = false;
-  for (size_t i = 0; i < count; ++i) {
+/* Place on the x axis of each row: the number of its case in the drawing, from 0. What several sources have of one
+ * case stands side by side. */
+static void place_cases(const struct page *page, const struct panel *panel, double *place) {
+  size_t number = 0;
+  for (size_t i = 0; i < panel->count; ++i) {
+    const double aside = (double)panel->rows[i]->source - (double)(page->source_count - 1) / 2;
+    if (i > 0 && !is_one_case(panel->rows[i - 1], panel->rows[i])) ++number;
+    place[i] = (double)number + aside * SOURCE_SHIFT;
+  }
+}
+
+static void put_series(const struct plot *plot, const struct scale *scale, const struct panel *panel,
+                       const double *place, size_t series) {
+  const struct merge_row *const *rows = panel->rows;
+  size_t before = panel->count;
+  char text[TEXT_CELL_MAX];
+  for (size_t i = 0; i < panel->count; ++i) {
     if (rows[i]->series != series) continue;
-    if (!any) plot_series_open(plot, series);
-    any = true;
-    if (before < count && joins(rows_shape(rows[before]), rows_shape(rows[i])))
-      plot_line(plot, "line", place_of(plot->page, rows[before], place[before]), kind->of(rows[before]).value,
-                place_of(plot->page, rows[i], place[i]), kind->of(rows[i]).value);
+    if (before == panel->count) plot_series_open(plot, series);
+    if (before < panel->count && joins(rows_shape(rows[before]), rows_shape(rows[i])))
+      plot_line(plot, "line", place[before], scale->of(rows[before]).value, place[i], scale->of(rows[i]).value);
     before = i;
   }
-  for (size_t i = 0; i < count; ++i) {
-    if (rows[i]->series == series) put_point(plot, kind, rows[i], place_of(plot->page, rows[i], place[i]));
+  for (size_t i = 0; i < panel->count; ++i) {
+    const struct shown shown = scale->of(rows[i]);
+    if (rows[i]->series != series) continue;
+    text_of(scale, rows[i], text);
+    plot_point(plot, rows[i], place[i], shown.value, shown.low, shown.high, "%s", text);
   }
-  if (any) plot_series_close(plot);
+  if (before < panel->count) plot_series_close(plot);
 }
 
-static void put_drawing(const struct page *page, FILE *file, const struct kind *kind,
-                        const struct merge_row *const *rows, const double *place, size_t count, size_t cases) {
-  struct plot plot = {.file = file, .page = page};
+static struct axis_range range_of(const struct scale *scale, const struct panel *panel) {
   struct axis_range range = axis_range_none();
-  char title[TEXT_MAX];
-  for (size_t i = 0; i < count; ++i) {
-    axis_range_add(&range, kind->of(rows[i]).low);
-    axis_range_add(&range, kind->of(rows[i]).high);
+  for (size_t i = 0; i < panel->count; ++i) {
+    axis_range_add(&range, scale->of(panel->rows[i]).low);
+    axis_range_add(&range, scale->of(panel->rows[i]).high);
   }
-  plot.x = (struct axis){.low = -0.5, .high = (double)cases - 0.5, .from = PLOT_LEFT, .to = PLOT_RIGHT};
-  plot.y = kind->is_log ? axis_log(range.least, range.most, PLOT_BOTTOM, PLOT_TOP)
-                        : axis_linear(range.most, PLOT_BOTTOM, PLOT_TOP);
-  const bool turned = are_labels_turned(rows, count, cases);
-  rows_kind_text(rows_shape(rows[0]), title, sizeof title);
-  plot_open_sized(&plot, PLOT_WIDTH, turned ? PLOT_TURNED_HEIGHT : PLOT_HEIGHT, title, kind->heading);
-  plot_y_ticks(&plot, kind->unit);
-  const size_t stride = (cases + LABELS_SHOWN_MAX - 1) / LABELS_SHOWN_MAX;
-  for (size_t i = 0; i < count; ++i) {
-    const bool is_first = i == 0 || place[i] > place[i - 1];
-    if (is_first && (size_t)place[i] % stride == 0) put_case_label(&plot, place[i], rows_shape(rows[i]), turned);
-  }
-  for (size_t s = 0; s < page->series_count; ++s) put_series(&plot, kind, rows, place, count, s);
+  return range;
+}
+
+static void put_drawing(const struct page *page, FILE *file, const char *what, const struct scale *scale,
+                        const struct panel *panel, double *place) {
+  struct plot plot = {.file = file, .page = page};
+  const struct axis_range range = range_of(scale, panel);
+  const struct differs differs = differs_of(panel);
+  const double letters = (double)longest_label(panel, differs, false) * (double)panel->cases;
+  const bool turned = letters * PLOT_LETTER > PLOT_RIGHT - PLOT_LEFT;
+  const int height =
+      turned ? PLOT_HEIGHT + (int)((double)longest_label(panel, differs, true) * PLOT_LETTER * TURNED_RISE)
+             : PLOT_HEIGHT;
+  char title[ROWS_TEXT_MAX];
+  place_cases(page, panel, place);
+  plot.x = (struct axis){.low = -0.5, .high = (double)panel->cases - 0.5, .from = PLOT_LEFT, .to = PLOT_RIGHT};
+  plot.y = scale->is_log ? axis_log(range.least, range.most, PLOT_BOTTOM, PLOT_TOP)
+                         : axis_linear(range.most, PLOT_BOTTOM, PLOT_TOP);
+  for (size_t i = 0; i < panel->count; ++i) rows_share(rows_shape(panel->rows[i]), i == 0, title);
+  plot_open_sized(&plot, PLOT_WIDTH, height, title, what);
+  plot_y_ticks(&plot, scale->unit);
+  put_case_labels(&plot, panel, differs, turned);
+  plot_x_name(&plot, height, x_name(differs));
+  for (size_t s = 0; s < page->series_count; ++s) put_series(&plot, scale, panel, place, s);
   plot_close(&plot);
+}
+
+/* ---- cases that are alone -------------------------------------------------------------------------------------- */
+
+static const struct merge_row *fastest_of(const struct panel *panel) {
+  const struct merge_row *best = panel->rows[0];
+  for (size_t i = 1; i < panel->count; ++i) {
+    if (rows_interval_of(panel->rows[i], TIME_HOT).median_us < rows_interval_of(best, TIME_HOT).median_us)
+      best = panel->rows[i];
+  }
+  return best;
+}
+
+static void put_strip(const struct plot *plot, const struct scale *scale, const struct panel *panel,
+                      const char *common) {
+  char label[ROWS_TEXT_MAX], text[TEXT_CELL_MAX];
+  rows_rest(rows_shape(panel->rows[0]), common, label);
+  plot_strip_open(plot, label);
+  for (size_t i = 0; i < panel->count; ++i) {
+    const struct merge_row *row = panel->rows[i];
+    const struct shown shown = scale->of(row);
+    text_of(scale, row, text);
+    plot_series_open(plot, row->series);
+    text_append(text, sizeof text, ", %s us", units_short(latency_of(row).value).text);
+    plot_strip_point(plot, row, shown.value, shown.low, shown.high, text);
+    plot_series_close(plot);
+  }
+  plot_strip_close(plot, units_short(latency_of(fastest_of(panel)).value).text);
+}
+
+/* A line for each case that has no other one beside it in a drawing. */
+static void put_strips(const struct page *page, FILE *file, const struct scale *scale, const struct panel *panels,
+                       size_t count, bool is_memory) {
+  struct axis_range range = axis_range_none();
+  char common[ROWS_TEXT_MAX] = "", title[ROWS_TEXT_MAX + sizeof "Single cases: "];
+  size_t lines = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (panels[i].cases > 1 || panels[i].is_memory != is_memory) continue;
+    const struct axis_range of_panel = range_of(scale, &panels[i]);
+    axis_range_add(&range, of_panel.least);
+    axis_range_add(&range, of_panel.most);
+    rows_share(rows_shape(panels[i].rows[0]), lines++ == 0, common);
+  }
+  if (lines == 0) return;
+  const struct plot plot = {
+      .file = file, .page = page, .x = axis_linear(range.most, PLOT_STRIP_LEFT, PLOT_STRIP_RIGHT)};
+  if (lines == 1) common[0] = '\0';
+  snprintf(title, sizeof title, "Single cases%s%s", common[0] != '\0' ? ": " : "", common);
+  plot_strips_open(&plot, title, scale->unit, "fastest, us");
+  for (size_t i = 0; i < count; ++i) {
+    if (panels[i].cases == 1 && panels[i].is_memory == is_memory) put_strip(&plot, scale, &panels[i], common);
+  }
+  plot_strips_close(&plot);
 }
 
 /* ---- the figures ----------------------------------------------------------------------------------------------- */
@@ -177,34 +352,54 @@ static void put_data(const struct page *page, FILE *file, const struct kind *kin
                      const struct merge_row *const *rows, size_t count) {
   plot_data_open(file, kind->data);
   for (size_t i = 0; i < count; ++i) {
-    const struct merge_row *row = rows[i];
-    const struct shown shown = kind->of(row);
-    const double numbers[] = {shown.value, shown.low, shown.high};
-    plot_data_row(page, file, row);
-    plot_data_numbers(file, numbers, sizeof numbers / sizeof *numbers);
+    const struct shown shown = kind->scale.of(rows[i]);
+    const double numbers[] = {shown.value, shown.low, shown.high, kind->of_memory.of(rows[i]).value};
+    plot_data_row(page, file, rows[i]);
+    plot_data_numbers(file, numbers, kind->of_memory.of == bandwidth_of ? 4 : 3);
   }
   plot_data_close(file);
+  plot_figure_close(file);
 }
 
-static void put_figure(const struct page *page, FILE *file, const struct kind *kind,
-                       const struct merge_row *const *rows, size_t count, double *place) {
+static void put_figure(const struct page *page, FILE *file, const struct kind *kind, const struct panel *panels,
+                       size_t count, double *place) {
   plot_figure_open(page, file, kind->id, kind->heading, kind->caption);
-  for (size_t start = 0, end; start < count; start = end) {
-    const struct attn_problem *first = rows_shape(rows[start]);
-    for (end = start + 1; end < count && rows_compare_kinds(first, rows_shape(rows[end])) == 0;) ++end;
-    const size_t cases = number_cases(rows + start, end - start, place);
-    put_drawing(page, file, kind, rows + start, place, end - start, cases);
+  for (size_t i = 0; i < count; ++i) {
+    const struct scale *scale = panels[i].is_memory ? &kind->of_memory : &kind->scale;
+    if (panels[i].cases > 1) put_drawing(page, file, kind->heading, scale, &panels[i], place);
   }
-  put_data(page, file, kind, rows, count);
-  plot_figure_close(file);
+}
+
+struct status rate_figures_write(const struct page *page, FILE *file) {
+  OWNED_ARRAY(double, place, page->row_count, "rows of figures");
+  OWNED_ARRAY(struct panel, panels, page->row_count, "drawings of figures");
+  OWNED_ARRAY(const struct merge_row *, rows, page->row_count, "rows of figures");
+  const size_t count = rows_pick(page, is_shown, by_length, rows);
+  size_t panel_count = 0;
+  for (size_t start = 0, end; start < count; start = end) {
+    for (end = start + 1; end < count && rows_compare_kinds(rows_shape(rows[start]), rows_shape(rows[end])) == 0;)
+      ++end;
+    panel_count += add_panels(page, rows + start, end - start, panels + panel_count);
+  }
+  put_figure(page, file, &kinds[0], panels, panel_count, place);
+  put_strips(page, file, &kinds[0].scale, panels, panel_count, false);
+  put_strips(page, file, &kinds[0].of_memory, panels, panel_count, true);
+  put_data(page, file, &kinds[0], rows, count);
+  if (!rate_figures_any_latency(page)) return status_ok();
+  put_figure(page, file, &kinds[1], panels, panel_count, place);
+  put_data(page, file, &kinds[1], rows, count);
+  return status_ok();
 }
 
 bool rate_figures_any(const struct page *page) { return rows_any(page, is_shown); }
 
-struct status rate_figures_write(const struct page *page, FILE *file) {
-  OWNED_ARRAY(double, place, page->row_count, "rows of figures");
-  OWNED_ARRAY(const struct merge_row *, rows, page->row_count, "rows of figures");
-  const size_t count = rows_pick(page, is_shown, compare_rows, rows);
-  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i) put_figure(page, file, &kinds[i], rows, count, place);
-  return status_ok();
+bool rate_figures_any_latency(const struct page *page) {
+  for (size_t i = 0; i < page->row_count; ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      const struct merge_row *a = &page->rows[i], *b = &page->rows[j];
+      if (is_shown(a) && is_shown(b) && !is_one_case(a, b) && rows_compare_kinds(rows_shape(a), rows_shape(b)) == 0)
+        return true;
+    }
+  }
+  return false;
 }

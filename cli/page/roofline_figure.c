@@ -4,8 +4,9 @@
 #include "cli/analyse/roofs.h"
 #include "cli/base/units.h"
 #include "cli/page/plot.h"
+#include "kernels/gpu_models.h"
 
-enum { TEXT_MAX = 512 };
+enum { TEXT_MAX = 512, NAME_WIDTH = 100, NAME_HEIGHT = 10 };
 
 /* NULL where the row was not timed, or no roof of its device is known. */
 static const struct mode_metrics *metrics_at(const struct merge_row *row, enum time_mode mode) {
@@ -32,41 +33,78 @@ static bool is_in(const struct view *view, const struct merge_row *row) {
 
 /* ---- roofs ----------------------------------------------------------------------------------------------------- */
 
-/* TFLOP/s of all SMs at the highest clock. */
-static double whole_device(const struct device_info *device, double flop_per_clk_sm) {
-  return flop_per_clk_sm * device->sms * device->sm_clock_max_mhz * 1e-6;
+/* What bounds the products of some rows: the peak of the pipe, and below it the rate of mma.sync. */
+static const struct pipe {
+  const char *name;
+  enum roofs_products products; /* PRODUCTS_WGMMA: the peak of the tensor cores */
+  enum attn_dtype dtype;        /* 16-bit types have one rate */
+} pipes[] = {
+    {"e4m3 tensor", PRODUCTS_WGMMA, ATTN_E4M3},
+    {"16-bit tensor", PRODUCTS_WGMMA, ATTN_F16},
+    {"e4m3 mma.sync", PRODUCTS_MMA_SYNC, ATTN_E4M3},
+    {"16-bit mma.sync", PRODUCTS_MMA_SYNC, ATTN_F16},
+    {"fp32", PRODUCTS_FP32, ATTN_F32},
+};
+enum { PIPE_TOTAL = sizeof pipes / sizeof *pipes };
+
+/* TFLOP/s of all SMs at the highest clock; 0 when not known, or where the peak is reached but for a little. */
+static double rate_of(const struct pipe *pipe, const struct device_info *device) {
+  const double peak = gpu_tensor_rate(device, pipe->dtype);
+  double rate = pipe->products == PRODUCTS_FP32 ? device->fp32_flop_per_clk_sm : peak;
+  if (pipe->products == PRODUCTS_MMA_SYNC) rate = roofs_products_rate(device, PRODUCTS_MMA_SYNC, pipe->dtype);
+  if (pipe->products == PRODUCTS_MMA_SYNC && rate > peak * 0.9) return 0;
+  return rate * device->sms * device->sm_clock_max_mhz * 1e-6;
 }
 
-/* A line, with its name above its right end, or below its left end. */
-static void put_roof(const struct plot *plot, const struct device_info *device, const char *name, double tflop,
-                     const char *style, bool below) {
-  char text[TEXT_MAX];
-  if (!(tflop >= plot->y.low) || tflop > plot->y.high) return;
-  const double knee = fmax(fmin(tflop * 1e3 / device->dram_gb_per_s, plot->x.high), plot->x.low);
-  const double pixel = pow(plot->y.high / plot->y.low, 1 / (plot->y.from - plot->y.to));
-  snprintf(text, sizeof text, "%s %s", name, units_fixed(tflop, 0).text);
-  plot_line(plot, style, knee, tflop, plot->x.high, tflop);
-  if (below) {
-    plot_note(plot, knee, tflop * pow(pixel, -10), "start", text);
-  } else {
-    plot_note(plot, plot->x.high, tflop * pow(pixel, 3), "end", text);
+static bool is_bound(const struct pipe *pipe, const struct record *record) {
+  if (pipe->products == PRODUCTS_FP32) return record->math == ATTN_MATH_FP32;
+  const bool is_tensor =
+      record->math == ATTN_MATH_TENSOR || (record->math == ATTN_MATH_WGMMA && pipe->products == PRODUCTS_WGMMA);
+  return is_tensor && (record->attn_case.shape.dtype == ATTN_E4M3) == (pipe->dtype == ATTN_E4M3);
+}
+
+/* The rates of the pipes that rows of the view use; 0 of others. */
+struct rates {
+  double tflop[PIPE_TOTAL], most;
+};
+
+static struct rates rates_of(const struct page *page, const struct view *view) {
+  struct rates rates = {{0}, 0};
+  for (size_t p = 0; p < PIPE_TOTAL; ++p) {
+    for (size_t i = 0; i < page->row_count && !(rates.tflop[p] > 0); ++i) {
+      if (is_in(view, &page->rows[i]) && is_bound(&pipes[p], page->rows[i].row->record))
+        rates.tflop[p] = rate_of(&pipes[p], view->first->row->device);
+    }
+    rates.most = fmax(rates.most, rates.tflop[p]);
   }
+  return rates;
 }
 
-static void put_roofs(const struct plot *plot, const struct device_info *device) {
-  const double tensor = whole_device(device, device->tensor_flop_per_clk_sm);
-  const double fp32 = whole_device(device, device->fp32_flop_per_clk_sm);
-  const double mma_sync = whole_device(device, roofs_products_rate(device, PRODUCTS_MMA_SYNC, ATTN_F16));
-  const double slope = device->dram_gb_per_s * 1e-3;
-  put_roof(plot, device, "tensor", tensor, "roof", false);
-  put_roof(plot, device, "fp32", fp32, "roof", false);
-  if (mma_sync < tensor * 0.9) put_roof(plot, device, "mma.sync", mma_sync, "roof reached", true);
+/* Names stand left of where their lines begin: points lie to the right of there, or far below. */
+static void put_roofs(const struct plot *plot, const struct device_info *device, const struct rates *rates) {
+  const double slope = device->dram_gb_per_s * 1e-3,
+               pixel = pow(plot->y.high / plot->y.low, 1 / (plot->y.from - plot->y.to));
+  double before = INFINITY;
+  char text[TEXT_MAX];
+  for (size_t p = 0; p < PIPE_TOTAL; ++p) {
+    const double tflop = rates->tflop[p];
+    if (!(tflop >= plot->y.low) || tflop > plot->y.high) continue;
+    const double knee = fmax(fmin(tflop / slope, plot->x.high), plot->x.low);
+    const bool has_room = axis_at(&plot->x, knee) > plot->x.from + NAME_WIDTH;
+    before = fmin(before * pow(pixel, -NAME_HEIGHT), has_room ? tflop : tflop * pow(pixel, NAME_HEIGHT / 2));
+    snprintf(text, sizeof text, "%s %s", pipes[p].name, units_fixed(tflop, 0).text);
+    plot_line(plot, pipes[p].products == PRODUCTS_MMA_SYNC ? "roof reached" : "roof", knee, tflop, plot->x.high,
+              tflop);
+    plot_note(plot, has_room ? knee * 0.97 : plot->x.high, before * pow(pixel, has_room ? 1 : 0), "end", text);
+  }
   if (!(slope > 0)) return;
-  const double top = fmin(fmin(plot->y.high, tensor > 0 ? tensor : plot->y.high) / slope, plot->x.high);
+  const double top = fmin(fmin(plot->y.high, rates->most > 0 ? rates->most : plot->y.high) / slope, plot->x.high);
   const double bottom = fmax(plot->y.low / slope, plot->x.low);
   if (top > bottom) {
     plot_line(plot, "roof", bottom, bottom * slope, top, top * slope);
-    plot_note(plot, bottom, bottom * slope, "start", "DRAM");
+    snprintf(text, sizeof text, "DRAM %s GB/s", units_fixed(device->dram_gb_per_s, 0).text);
+    const double middle = sqrt(bottom * top);
+    plot_note(plot, middle * 0.97, middle * slope, "end", text);
   }
 }
 
@@ -81,7 +119,7 @@ static void put_point(const struct plot *plot, const struct merge_row *row, cons
              units_fixed(100 * metrics->peak_ratio, 1).text, metrics_roof_name(metrics->roof));
 }
 
-static struct plot axes_of(const struct page *page, FILE *file, const struct view *view) {
+static struct plot axes_of(const struct page *page, FILE *file, const struct view *view, double most) {
   const struct device_info *device = view->first->row->device;
   struct axis_range x = axis_range_none(), y = axis_range_none();
   for (size_t i = 0; i < page->row_count; ++i) {
@@ -89,10 +127,9 @@ static struct plot axes_of(const struct page *page, FILE *file, const struct vie
     axis_range_add(&x, page->rows[i].row->metrics.flop_per_byte);
     axis_range_add(&y, metrics_at(&page->rows[i], view->mode)->tflop_per_s);
   }
-  const double tensor = whole_device(device, device->tensor_flop_per_clk_sm);
-  if (tensor > 0) axis_range_add(&y, tensor * 1.3);
-  if (tensor > 0 && device->dram_gb_per_s > 0) {
-    const double knee = tensor * 1e3 / device->dram_gb_per_s;
+  if (most > 0) axis_range_add(&y, most * 1.3);
+  if (most > 0 && device->dram_gb_per_s > 0) {
+    const double knee = most * 1e3 / device->dram_gb_per_s;
     axis_range_add(&x, knee / 8);
     axis_range_add(&x, knee * 3);
   }
@@ -103,7 +140,8 @@ static struct plot axes_of(const struct page *page, FILE *file, const struct vie
 }
 
 static void put_drawing(const struct page *page, FILE *file, const struct view *view) {
-  const struct plot plot = axes_of(page, file, view);
+  const struct rates rates = rates_of(page, view);
+  const struct plot plot = axes_of(page, file, view, rates.most);
   char title[TEXT_MAX];
   snprintf(title, sizeof title, "%s, %s", view->first->row->device->name,
            view->mode == TIME_COLD ? "cold (after an L2 flush)" : time_mode_name(view->mode));
@@ -112,7 +150,7 @@ static void put_drawing(const struct page *page, FILE *file, const struct view *
   plot_x_ticks(&plot, "FLOP per byte of Q, K, V and O, logarithmic");
   plot_rows(&plot, put_point, view);
   /* Over the points, so that no name is hidden. */
-  put_roofs(&plot, view->first->row->device);
+  put_roofs(&plot, view->first->row->device, &rates);
   plot_close(&plot);
 }
 
@@ -144,8 +182,9 @@ static bool is_first(const struct page *page, const struct view *view) {
 void roofline_figure_write(const struct page *page, FILE *file) {
   plot_figure_open(
       page, file, "roofline", "Roofline",
-      "A point per case. Lines: the vendor's peaks at the highest SM clock, with the rate that mma.sync reaches "
-      "where that is less, and DRAM's bandwidth. Hot runs whose tensors fit in L2 may lie above the DRAM line.");
+      "A point per case. Lines: the vendor's peaks of the pipes and element types that rows use, in TFLOP/s at the "
+      "highest SM clock, and DRAM's bandwidth. Dashed: the rate that mma.sync reaches. Hot runs whose tensors fit in "
+      "L2 may lie above the DRAM line.");
   for (size_t i = 0; i < page->row_count; ++i) {
     for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; ++mode) {
       const struct view view = {&page->rows[i], mode};

@@ -21,6 +21,17 @@ struct page_name rows_series_text(const struct page *page, size_t index) {
   return out;
 }
 
+struct page_name rows_series_style(const struct page *page, size_t index) {
+  const struct page_series *series = &page->series[index];
+  struct page_name out;
+  snprintf(out.text, sizeof out.text, "c%zu d%zu%s%s", series->number % PAGE_COLOURS,
+           rows_series_round(series) % PAGE_DASHES, series->is_reference ? " ref" : "",
+           series->is_twin ? " twin" : "");
+  return out;
+}
+
+size_t rows_series_round(const struct page_series *series) { return series->source + series->number / PAGE_COLOURS; }
+
 bool rows_is_fastest(const struct merge_row *row) { return row->best_ratio <= 1 && !row->row->is_twin; }
 
 const struct time_record *rows_time(const struct merge_row *row, enum time_mode mode) {
@@ -79,22 +90,93 @@ void rows_kind_text(const struct attn_problem *shape, char *out, size_t size) {
     text_append(out, size, ", %" PRIu32 " query heads per KV head", shape->Hq / shape->Hkv);
 }
 
+static void put_part(char *out, const char *part, size_t length) {
+  const size_t used = strlen(out);
+  snprintf(out + used, ROWS_TEXT_MAX - used, "%s%.*s", used > 0 ? ", " : "", (int)length, part);
+}
+
+static bool has_part(const char *text, const char *part, size_t length) {
+  for (; text[0] != '\0'; text += strcspn(text, ","), text += strspn(text, ", ")) {
+    if (strcspn(text, ",") == length && strncmp(text, part, length) == 0) return true;
+  }
+  return false;
+}
+
+void rows_parts(const char *text, const char *other, bool shared, char out[ROWS_TEXT_MAX]) {
+  char chosen[ROWS_TEXT_MAX] = "";
+  for (; text[0] != '\0'; text += strcspn(text, ","), text += strspn(text, ", ")) {
+    const size_t length = strcspn(text, ",");
+    if (has_part(other, text, length) == shared) put_part(chosen, text, length);
+  }
+  memcpy(out, chosen, sizeof chosen);
+}
+
+static void put_case(const struct attn_problem *shape, char out[ROWS_TEXT_MAX]) {
+  rows_kind_text(shape, out, ROWS_TEXT_MAX);
+  text_append(out, ROWS_TEXT_MAX, ", B %" PRIu32 ", H %" PRIu32, shape->B, shape->Hq);
+  if (shape->Sq == shape->Skv) {
+    text_append(out, ROWS_TEXT_MAX, ", S %" PRIu32, shape->Sq);
+  } else {
+    text_append(out, ROWS_TEXT_MAX, ", %" PRIu32 " %s, %" PRIu32 " keys", shape->Sq,
+                shape->Sq == 1 ? "query" : "queries", shape->Skv);
+  }
+}
+
+void rows_share(const struct attn_problem *shape, bool is_first, char common[ROWS_TEXT_MAX]) {
+  char text[ROWS_TEXT_MAX];
+  put_case(shape, text);
+  rows_parts(is_first ? text : common, text, true, common);
+}
+
+void rows_rest(const struct attn_problem *shape, const char *common, char out[ROWS_TEXT_MAX]) {
+  put_case(shape, out);
+  rows_parts(out, common, false, out);
+}
+
+static bool has_roof(const struct merge_row *row, enum time_mode mode, enum roof_kind roof) {
+  const struct mode_metrics *metrics = &row->row->metrics.mode[mode];
+  return metrics_has_roof(metrics) && metrics->roof == roof;
+}
+
+/* With an L2 that holds nothing, at least. */
+static bool is_dram_bound(const struct merge_row *row) {
+  return has_roof(row, TIME_HOT, ROOF_DRAM) || has_roof(row, TIME_COLD, ROOF_DRAM) ||
+         has_roof(row, TIME_STEADY, ROOF_DRAM);
+}
+
+static bool is_tensor_bound(const struct merge_row *row) {
+  return !is_dram_bound(row) && (has_roof(row, TIME_HOT, ROOF_TENSOR) || has_roof(row, TIME_HOT, ROOF_TENSOR_E4M3));
+}
+
+bool rows_is_memory_bound(const struct page *page, const struct merge_row *row) {
+  return page->is_memory_bound ? is_dram_bound(row) : has_roof(row, TIME_HOT, ROOF_DRAM);
+}
+
 /* ---- rows ------------------------------------------------------------------------------------------------------ */
 
 static size_t series_of(struct page *page, const struct merge_row *row) {
   const char *variant = row->row->record->variant;
-  size_t number = 0;
-  bool known = false;
+  size_t i = 0;
+  while (i < page->series_count &&
+         (page->series[i].source != row->source || strcmp(page->series[i].variant, variant) != 0))
+    ++i;
+  if (i == page->series_count)
+    page->series[page->series_count++] =
+        (struct page_series){.variant = variant, .source = row->source, .is_twin = true};
+  if (record_is_timed(row->row->record) && !row->row->is_twin) page->series[i].is_twin = false;
+  return i;
+}
+
+static void number_series(struct page *page) {
+  size_t next = 0;
   for (size_t i = 0; i < page->series_count; ++i) {
-    const bool same = strcmp(page->series[i].variant, variant) == 0;
-    if (same && page->series[i].source == row->source) return i;
-    if (same) known = true;
-    if (same || (!known && page->series[i].number >= number))
-      number = same ? page->series[i].number : page->series[i].number + 1;
+    struct page_series *series = &page->series[i];
+    size_t first = 0;
+    while (strcmp(page->series[first].variant, series->variant) != 0 ||
+           page->series[first].is_twin != series->is_twin)
+      ++first;
+    series->number = first < i ? page->series[first].number : series->is_twin ? 0 : next++;
   }
-  page->series[page->series_count] =
-      (struct page_series){.variant = variant, .source = row->source, .number = number};
-  return page->series_count++;
 }
 
 static void mark_reference(struct page *page, const struct merge_row *row) {
@@ -117,6 +199,8 @@ struct status rows_gather(const struct merge *merge, const struct compare *compa
     *row = merge->rows[out->row_count];
     row->series = series_of(out, row);
   }
+  number_series(out);
+  out->is_memory_bound = !rows_any(out, is_tensor_bound);
   for (size_t i = 0; i < count; ++i) mark_reference(out, &out->rows[i]);
   return status_ok();
 }

@@ -1,12 +1,13 @@
 /* Scaling over B*H: how the time of a variant grows beside what the waves of its grid say, a drawing for each group.
  */
 #include <math.h>
+#include <string.h>
 
 #include "cli/base/owned.h"
 #include "cli/base/units.h"
 #include "cli/page/plot.h"
 
-enum { TEXT_MAX = 512, STEPS_MAX = 64 };
+enum { STEPS_MAX = 64 };
 
 static const struct scaling *scaling_at(const struct merge_row *row) { return &row->row->scaling; }
 
@@ -100,31 +101,57 @@ static void put_x_labels(const struct plot *plot, const struct merge_row *const 
     plot_x_label(plot, pairs_of(rows[i]), units_fixed(pairs_of(rows[i]), 0).text, "", false);
     before = x;
   }
-  plot_x_name(plot, "B*H, logarithmic");
+  plot_x_name(plot, PLOT_HEIGHT, "B*H, logarithmic");
 }
 
-static void put_drawing(const struct page *page, FILE *file, const struct merge_row *const *rows, size_t count) {
-  const struct attn_problem *shape = &rows[0]->row->record->attn_case.shape;
-  struct axis_range x = axis_range_none(), y = axis_range_none();
-  char title[TEXT_MAX], traits[AXIS_TRAITS_MAX];
-  for (size_t i = 0; i < count; ++i) {
+/* The rows of one drawing: cases that differ in B and H alone. */
+struct group {
+  const struct merge_row *const *rows;
+  size_t count;
+  char text[ROWS_TEXT_MAX]; /* what its cases have in common */
+};
+
+static struct group group_of(const struct merge_row *const *rows, size_t count) {
+  struct group group = {.rows = rows, .count = count};
+  for (size_t i = 0; i < count; ++i) rows_share(rows_shape(rows[i]), i == 0, group.text);
+  return group;
+}
+
+/* Variants at the same cases have one scale. */
+static struct axis y_axis(const struct group *groups, size_t count, const char *text) {
+  struct axis_range range = axis_range_none();
+  for (size_t g = 0; g < count; ++g) {
+    for (size_t i = 0; i < groups[g].count && strcmp(groups[g].text, text) == 0; ++i) {
+      axis_range_add(&range, ratio_of(groups[g].rows[i]));
+      axis_range_add(&range, scaling_at(groups[g].rows[i])->wave_ratio);
+    }
+  }
+  return axis_linear(range.most, PLOT_BOTTOM, PLOT_TOP);
+}
+
+static void put_drawing(const struct page *page, FILE *file, const struct group *group, struct axis y,
+                        const char *common) {
+  const struct merge_row *const *rows = group->rows, *baseline = rows[0];
+  struct axis_range x = axis_range_none();
+  char title[PAGE_NAME_MAX + ROWS_TEXT_MAX], rest[ROWS_TEXT_MAX], name[64];
+  for (size_t i = 0; i < group->count; ++i) {
     axis_range_add(&x, pairs_of(rows[i]));
-    axis_range_add(&y, ratio_of(rows[i]));
-    axis_range_add(&y, scaling_at(rows[i])->wave_ratio);
+    if (scaling_at(rows[i])->is_baseline) baseline = rows[i];
   }
   const struct plot plot = {.file = file,
                             .page = page,
-                            .about = scaling_verdict_help(scaling_at(rows[count - 1])->verdict),
+                            .about = scaling_verdict_help(scaling_at(rows[group->count - 1])->verdict),
                             .x = axis_log(x.least, x.most, PLOT_LEFT, PLOT_RIGHT),
-                            .y = axis_linear(y.most, PLOT_BOTTOM, PLOT_TOP)};
-  axes_traits(shape, traits);
-  snprintf(title, sizeof title, "%s, S %u, D %u, %s", rows_series_text(page, rows[0]->series).text,
-           (unsigned)shape->Sq, (unsigned)shape->D, traits);
+                            .y = y};
+  rows_parts(group->text, common, false, rest);
+  snprintf(title, sizeof title, "%s%s%s", rows_series_text(page, rows[0]->series).text, rest[0] != '\0' ? ", " : "",
+           rest);
+  snprintf(name, sizeof name, "time / time at B*H %s", units_fixed(pairs_of(baseline), 0).text);
   plot_open(&plot, title, "Time over B*H");
-  plot_y_ticks(&plot, "times the baseline");
-  put_x_labels(&plot, rows, count);
-  put_expected(&plot, rows, count);
-  put_measured(&plot, rows, count);
+  plot_y_ticks(&plot, name);
+  put_x_labels(&plot, rows, group->count);
+  put_expected(&plot, rows, group->count);
+  put_measured(&plot, rows, group->count);
   plot_close(&plot);
 }
 
@@ -144,16 +171,29 @@ static void put_data(const struct page *page, FILE *file, const struct merge_row
   plot_data_close(file);
 }
 
-struct status scaling_figure_write(const struct page *page, FILE *file) {
-  OWNED_ARRAY(const struct merge_row *, rows, page->row_count, "rows of figures");
-  const size_t count = rows_pick(page, is_shown, compare_rows, rows);
-  plot_figure_open(page, file, "scaling", "Scaling over B*H",
-                   "Time over that of the baseline case as B*H grows. Dashed: what the waves of the grid say, a step "
-                   "for each wave; a library whose launches are not known has no such line.");
+/* Drawings of two or more cases. */
+static size_t gather_groups(const struct merge_row *const *rows, size_t count, struct group *out) {
+  size_t groups = 0;
   for (size_t start = 0, end; start < count; start = end) {
     for (end = start + 1; end < count && same_group(rows[start], rows[end]);) ++end;
-    if (end - start > 1) put_drawing(page, file, rows + start, end - start);
+    if (end - start > 1) out[groups++] = group_of(rows + start, end - start);
   }
+  return groups;
+}
+
+struct status scaling_figure_write(const struct page *page, FILE *file) {
+  OWNED_ARRAY(const struct merge_row *, rows, page->row_count, "rows of figures");
+  OWNED_ARRAY(struct group, groups, page->row_count, "drawings of figures");
+  const size_t count = rows_pick(page, is_shown, compare_rows, rows);
+  const size_t group_count = gather_groups(rows, count, groups);
+  char common[ROWS_TEXT_MAX] = "", heading[ROWS_TEXT_MAX + 32];
+  for (size_t i = 0; i < group_count; ++i) rows_parts(groups[i].text, i == 0 ? groups[i].text : common, true, common);
+  snprintf(heading, sizeof heading, "Scaling over B*H%s%s", common[0] != '\0' ? ": " : "", common);
+  plot_figure_open(page, file, "scaling", heading,
+                   "Time over that of the baseline case as B*H grows. Dashed: what the waves of the grid say, a step "
+                   "for each wave; a library whose launches are not known has no such line.");
+  for (size_t i = 0; i < group_count; ++i)
+    put_drawing(page, file, &groups[i], y_axis(groups, group_count, groups[i].text), common);
   put_data(page, file, rows, count);
   plot_figure_close(file);
   return status_ok();

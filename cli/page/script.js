@@ -31,7 +31,9 @@
     for (const heading of table.querySelectorAll("th[data-sort]")) {
       const button = make("button", { type: "button", title: "Sort by this column" }, ...heading.childNodes);
       button.addEventListener("click", () => sortBy(table, heading));
-      heading.replaceChildren(button);
+      /* A browser prints no button in a heading that it repeats. */
+      const printed = make("span", { className: "printed" }, ...[...button.childNodes].map((node) => node.cloneNode(true)));
+      heading.replaceChildren(button, printed);
     }
   }
 
@@ -63,6 +65,9 @@
       shown += isShown;
     }
     count.textContent = `${shown} of ${rows.length} rows`;
+    const isFastest = fastest.value !== "" && words.value + variant.value + status.value === "";
+    table.caption.textContent =
+      shown === rows.length ? `All ${shown} rows` : count.textContent + (isFastest ? `: the ${fastest.value}` : "");
   };
   const clear = () => {
     words.value = variant.value = status.value = fastest.value = "";
@@ -82,11 +87,12 @@
   if (rows.length > manyRows && isOneReport) fastest.value = fastest.options[1].value;
   apply();
 
-  /* A link to a row that the filter hides shows it. */
+  /* A link shows a row that the filter hides, and opens what is folded. */
   const reveal = () => {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (target === null || !target.hidden) return;
-    clear();
+    if (target === null) return;
+    for (let at = target.closest("details"); at !== null; at = at.parentElement.closest("details")) at.open = true;
+    if (target.hidden) clear();
     target.scrollIntoView({ block: "center" });
   };
   window.addEventListener("hashchange", reveal);

@@ -18,15 +18,26 @@ static struct column_cell fixed(double value, int decimals) {
   return cell;
 }
 
-static struct column_cell cell_source(const struct merge_row *row) { return fixed((double)row->source + 1, 0); }
+static struct column_cell cell_source(const struct page *page, const struct merge_row *row) {
+  (void)page;
+  return fixed((double)row->source + 1, 0);
+}
 
-static struct column_cell cell_width(const struct merge_row *row) {
+static struct column_cell cell_width(const struct page *page, const struct merge_row *row) {
+  (void)page;
   const struct page_interval us = rows_interval_of(row, TIME_HOT);
   const bool known = rows_time(row, TIME_HOT) != NULL;
   return fixed(known ? 50 * (us.high_us - us.low_us) / us.median_us : (double)NAN, 2);
 }
 
-static struct column_cell cell_clock(const struct merge_row *row) {
+/* Where DRAM bounds the row, its rate is that of bytes. */
+static struct column_cell cell_bandwidth(const struct page *page, const struct merge_row *row) {
+  const struct mode_metrics *metrics = &row->row->metrics.mode[TIME_HOT];
+  return fixed(rows_is_memory_bound(page, row) && metrics->known ? metrics->gb_per_s : (double)NAN, 0);
+}
+
+static struct column_cell cell_clock(const struct page *page, const struct merge_row *row) {
+  (void)page;
   const struct time_record *time = rows_time(row, TIME_HOT);
   return fixed(time != NULL ? time->sm_clock_mhz : (double)NAN, 0);
 }
@@ -35,32 +46,34 @@ static struct column_cell cell_clock(const struct merge_row *row) {
 static const struct column {
   const char *heading, *unit;
   enum columns_id id;
-  struct column_cell (*cell)(const struct merge_row *); /* NULL: what `id` names */
+  struct column_cell (*cell)(const struct page *, const struct merge_row *); /* NULL: what `id` names */
+  bool is_minor; /* goes first where a crowded table lacks width */
 } columns[] = {
-    {"source", "", 0, cell_source},
-    {"hot", "us", COLUMNS_HOT, NULL},
-    {"&plusmn;", "% of hot", 0, cell_width},
-    {"cold", "us", COLUMNS_COLD, NULL},
-    {"steady", "us", COLUMNS_STEADY, NULL},
-    {"rate", "TFLOP/s", COLUMNS_RATE, NULL},
-    {"roof", "% of peak", COLUMNS_ROOF, NULL},
-    {"steady", "TFLOP/s", COLUMNS_STEADY_RATE, NULL},
-    {"power", "W", COLUMNS_POWER, NULL},
-    {"energy", "pJ/FLOP", COLUMNS_ENERGY, NULL},
-    {"vs ref", "hot", COLUMNS_SPEEDUP, NULL},
-    {"vs ref", "kernel", COLUMNS_KERNEL, NULL},
-    {"vs ref", "steady", COLUMNS_STEADY_SPEEDUP, NULL},
-    {"blocks", "", COLUMNS_BLOCKS, NULL},
-    {"waves", "", COLUMNS_WAVES, NULL},
-    {"clock", "MHz", 0, cell_clock},
-    {"error", "max abs", COLUMNS_ERROR, NULL},
+    {"source", "", 0, cell_source, false},
+    {"hot", "us", COLUMNS_HOT, NULL, false},
+    {"&plusmn;", "% of hot", 0, cell_width, false},
+    {"cold", "us", COLUMNS_COLD, NULL, false},
+    {"steady", "us", COLUMNS_STEADY, NULL, false},
+    {"rate", "TFLOP/s", COLUMNS_RATE, NULL, false},
+    {"rate", "GB/s", 0, cell_bandwidth, false},
+    {"roof", "% of peak", COLUMNS_ROOF, NULL, false},
+    {"steady", "TFLOP/s", COLUMNS_STEADY_RATE, NULL, false},
+    {"power", "W", COLUMNS_POWER, NULL, false},
+    {"energy", "pJ/FLOP", COLUMNS_ENERGY, NULL, false},
+    {"vs ref", "hot", COLUMNS_SPEEDUP, NULL, false},
+    {"vs ref", "kernel", COLUMNS_KERNEL, NULL, false},
+    {"vs ref", "steady", COLUMNS_STEADY_SPEEDUP, NULL, false},
+    {"blocks", "", COLUMNS_BLOCKS, NULL, true},
+    {"waves", "", COLUMNS_WAVES, NULL, true},
+    {"clock", "MHz", 0, cell_clock, true},
+    {"error", "max abs", COLUMNS_ERROR, NULL, true},
 };
-enum { COLUMN_SOURCE, COLUMN_HOT, COLUMN_COUNT = sizeof columns / sizeof *columns };
+enum { COLUMN_SOURCE, COLUMN_HOT, COLUMN_COUNT = sizeof columns / sizeof *columns, CROWDED = 13 };
 
-static struct column_cell cell_of(const struct merge_row *row, size_t column) {
+static struct column_cell cell_of(const struct page *page, const struct merge_row *row, size_t column) {
   const enum cell_status status = row->row->record->status;
   const bool is_timed = record_is_timed(row->row->record);
-  if (columns[column].cell != NULL) return columns[column].cell(row);
+  if (columns[column].cell != NULL) return columns[column].cell(page, row);
   struct column_cell cell = {.number = columns_number(row->row, columns[column].id)};
   columns_text(row->row, columns[column].id, cell.text);
   /* What has no time at all says so in one word. */
@@ -73,13 +86,20 @@ static struct column_cell cell_of(const struct merge_row *row, size_t column) {
  * them. */
 struct shown {
   bool column[COLUMN_COUNT];
+  size_t count;
 };
 
+/* Classes of style.css. */
+static const char *style_of(const struct shown *shown, size_t column) {
+  return shown->count >= CROWDED && columns[column].is_minor ? "n minor" : "n";
+}
+
 static struct shown columns_shown(const struct page *page) {
-  struct shown shown = {{page->source_count > 1}};
+  struct shown shown = {{page->source_count > 1}, page->source_count > 1};
   for (size_t c = 1; c < COLUMN_COUNT; ++c) {
     for (size_t i = 0; i < page->row_count && !shown.column[c]; ++i)
-      shown.column[c] = c == COLUMN_HOT || isfinite(cell_of(&page->rows[i], c).number);
+      shown.column[c] = c == COLUMN_HOT || isfinite(cell_of(page, &page->rows[i], c).number);
+    shown.count += shown.column[c];
   }
   return shown;
 }
@@ -92,7 +112,7 @@ static void put_headings(FILE *file, const struct shown *shown) {
       file);
   for (size_t i = 0; i < COLUMN_COUNT; ++i) {
     if (!shown->column[i]) continue;
-    fprintf(file, "<th scope=\"col\" data-sort=\"number\" class=\"n\">%s", columns[i].heading);
+    fprintf(file, "<th scope=\"col\" data-sort=\"number\" class=\"%s\">%s", style_of(shown, i), columns[i].heading);
     if (columns[i].unit[0] != '\0') fprintf(file, " <small>%s</small>", columns[i].unit);
     fputs("</th>", file);
   }
@@ -111,8 +131,8 @@ static void put_findings(FILE *file, const struct merge_row *row) {
   fputs("</td>", file);
 }
 
-static void put_cell(FILE *file, const struct column_cell *cell, bool is_strong) {
-  html_number_cell(file, cell->number);
+static void put_cell(FILE *file, const struct column_cell *cell, const char *style, bool is_strong) {
+  html_number_cell(file, style, cell->number);
   html_element(file, is_strong ? "strong" : "span", cell->text);
   fputs("</td>", file);
 }
@@ -130,14 +150,14 @@ static void put_row(const struct page *page, FILE *file, const struct merge_row 
                                : "");
   html_put(file, " data-key=\"%s\"><th scope=\"row\" data-value=\"%zu\">", record->attn_case.key, row->case_number);
   html_breakable(file, record->attn_case.key);
-  html_put(file, "</th><td class=\"c%zu\"><i class=\"chip\"></i>%s", page->series[row->series].number % PAGE_COLOURS,
+  html_put(file, "</th><td class=\"%s\"><i class=\"chip\"></i>%s", rows_series_style(page, row->series).text,
            record->variant);
   if (record->picked[0] != '\0') html_put(file, " <small>%s</small>", record->picked);
   fputs(rows_is_fastest(row) ? " <small class=\"mark-fastest\">fastest</small></td>" : "</td>", file);
   for (size_t i = 0; i < COLUMN_COUNT; ++i) {
     if (!shown->column[i]) continue;
-    const struct column_cell cell = cell_of(row, i);
-    put_cell(file, &cell, i == COLUMN_HOT && (rows_is_fastest(row) || row_failed(record)));
+    const struct column_cell cell = cell_of(page, row, i);
+    put_cell(file, &cell, style_of(shown, i), i == COLUMN_HOT && (rows_is_fastest(row) || row_failed(record)));
   }
   put_findings(file, row);
   fputs("</tr>\n", file);
@@ -229,10 +249,10 @@ static void put_bounds(const struct page *page, FILE *file) {
 void table_part_write(const struct page *page, FILE *file) {
   fputs("<section id=\"rows\" aria-labelledby=\"rows-h\">\n<h2 id=\"rows-h\">Table</h2>\n", file);
   put_notes(page, file);
-  fputs(
-      "<div class=\"scroll\" role=\"region\" aria-labelledby=\"rows-h\" tabindex=\"0\"><table class=\"sortable "
-      "filtered\"><caption>All rows of the report</caption>",
-      file);
+  fprintf(file,
+          "<div class=\"scroll\" role=\"region\" aria-labelledby=\"rows-h\" tabindex=\"0\"><table class=\"sortable "
+          "filtered\"><caption>All %zu rows</caption>",
+          page->row_count);
   const struct shown shown = columns_shown(page);
   put_headings(file, &shown);
   for (size_t i = 0; i < page->row_count; ++i) put_row(page, file, &page->rows[i], &shown);

@@ -4,7 +4,7 @@
 #include "cli/gate/sinks.h"
 #include "cli/page/plot.h"
 
-enum { DRAWN_MAX = 40, ROW_HEIGHT = 25, CHANGE_LEFT = 12, CHANGE_TOP = 12, CHANGE_FOOT = 34, NAME_SHOWN = 64 };
+enum { DRAWN_MAX = 40 };
 
 /* ---- words ----------------------------------------------------------------------------------------------------- */
 
@@ -36,7 +36,7 @@ static void put_differences(FILE *file, const struct compare *compare) {
 /* ---- table ----------------------------------------------------------------------------------------------------- */
 
 static void put_number(FILE *file, double value, const char *text) {
-  html_number_cell(file, value);
+  html_number_cell(file, "n", value);
   html_put(file, "%s</td>", text);
 }
 
@@ -87,40 +87,23 @@ static void put_table(const struct page *page, FILE *file) {
 
 static double percent(double ratio) { return (ratio - 1) * 100; }
 
-static void put_change(const struct plot *plot, const struct compare_row *row, double y) {
-  char name[AXIS_KEY_MAX + VARIANT_SPEC_MAX + 16];
-  const struct sinks_numbers is = sinks_numbers(row);
-  const double x = axis_at(&plot->x, percent(row->ratio));
-  snprintf(name, sizeof name, "%s %s %s", row->variant, row->key, time_mode_name(row->mode));
-  html_put(plot->file, "<g class=\"change%s\"><title>%s: %s, bounds %s: %s</title>",
-           sinks_row_fails(plot->page->compare, row) ? " fails" : "", name, is.change, is.bounds,
-           verdict_name(row->verdict));
-  name[NAME_SHOWN] = '\0';
-  html_put(plot->file, "<text x=\"%d\" y=\"%.1f\">%s</text>", CHANGE_LEFT, y - 7, name);
-  if (isfinite(row->ci_low) && isfinite(row->ci_high))
-    fprintf(plot->file, "<path class=\"bar\" d=\"M%.1f %.1fH%.1f\"/>", axis_at(&plot->x, percent(row->ci_low)), y,
-            axis_at(&plot->x, percent(row->ci_high)));
-  fprintf(plot->file, "<path class=\"mark\" d=\"M%.1f %.1fm-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0\"/></g>\n", x, y);
+/* A class of style.css: red fails, green is faster, grey is not known. */
+static const char *colour_of(const struct compare *compare, const struct compare_row *row) {
+  if (row->verdict == COMPARE_inconclusive) return "c10";
+  return sinks_row_fails(compare, row) ? "c7" : row->verdict == COMPARE_improved ? "c2" : "c0";
 }
 
-static void put_drawing(const struct page *page, FILE *file, struct axis_range range, size_t count) {
-  const int height = CHANGE_TOP + (int)count * ROW_HEIGHT + CHANGE_FOOT;
-  const struct plot plot = {.file = file,
-                            .page = page,
-                            .x = axis_around(range.least, range.most, CHANGE_LEFT, PLOT_RIGHT),
-                            .y = {.low = 0, .high = 1, .from = height - CHANGE_FOOT, .to = CHANGE_TOP - 8}};
-  size_t drawn = 0;
-  plot_open_sized(&plot, PLOT_WIDTH, height, "Worst first, with bounds", "Change of time from base to new");
-  plot_x_ticks(&plot, "");
-  fprintf(file,
-          "<text x=\"%d\" y=\"%d\" text-anchor=\"end\" class=\"name\">change of time, %%: right is slower</text>",
-          PLOT_RIGHT, height - 4);
-  plot_line(&plot, "zero", 0, 0, 0, 1);
-  for (size_t i = 0; i < page->compare->row_count && drawn < count; ++i) {
-    const struct compare_row *row = &page->compare->rows[i];
-    if (isfinite(row->ratio)) put_change(&plot, row, CHANGE_TOP + 18 + (double)drawn++ * ROW_HEIGHT);
-  }
-  plot_close(&plot);
+static void put_change(const struct plot *plot, const struct compare_row *row) {
+  char name[AXIS_KEY_MAX + VARIANT_SPEC_MAX + 16];
+  const struct sinks_numbers is = sinks_numbers(row);
+  snprintf(name, sizeof name, "%s %s %s", row->variant, row->key, time_mode_name(row->mode));
+  plot_strip_open(plot, name);
+  html_put(plot->file, "<g class=\"%s\"><title>%s: %s, bounds %s: %s</title>", colour_of(plot->page->compare, row),
+           name, is.change, is.bounds, verdict_name(row->verdict));
+  plot_strip_bar(plot, percent(row->ci_low), percent(row->ci_high));
+  plot_strip_mark(plot, percent(row->ratio));
+  fputs("</g>", plot->file);
+  plot_strip_close(plot, is.change);
 }
 
 static void put_data(FILE *file, const struct compare *compare) {
@@ -140,18 +123,34 @@ static void put_data(FILE *file, const struct compare *compare) {
 
 static void put_figure(const struct page *page, FILE *file) {
   struct axis_range range = axis_range_none();
-  size_t count = 0;
-  for (size_t i = 0; i < page->compare->row_count && count < DRAWN_MAX; ++i) {
+  const struct compare_row *drawn[DRAWN_MAX];
+  char title[96];
+  size_t count = 0, all = 0;
+  for (size_t i = 0; i < page->compare->row_count; ++i) {
     const struct compare_row *row = &page->compare->rows[i];
     if (!isfinite(row->ratio)) continue;
-    ++count;
+    if (++all > DRAWN_MAX) continue;
+    drawn[count++] = row;
     axis_range_add(&range, percent(row->ratio));
     axis_range_add(&range, percent(row->ci_low));
     axis_range_add(&range, percent(row->ci_high));
   }
   if (count == 0) return;
-  fputs("<h3>Change of every row</h3>\n<div class=\"panels\">\n", file);
-  put_drawing(page, file, range, count);
+  const struct plot plot = {
+      .file = file, .page = page, .x = axis_around(range.least, range.most, PLOT_STRIP_LEFT, PLOT_STRIP_RIGHT)};
+  fputs(
+      "<h3>Change of time from base to new</h3>\n<p>Right is slower. A bar holds the bounds where there are any. "
+      "Grey "
+      "is inconclusive, red fails, green is faster.</p>\n<div class=\"panels\">\n",
+      file);
+  if (count < all) {
+    snprintf(title, sizeof title, "The %zu worst of %zu rows", count, all);
+  } else {
+    snprintf(title, sizeof title, "All %zu rows, worst first", all);
+  }
+  plot_strips_open(&plot, title, "change, %", "change");
+  for (size_t i = 0; i < count; ++i) put_change(&plot, drawn[i]);
+  plot_strips_close(&plot);
   put_data(file, page->compare);
 }
 

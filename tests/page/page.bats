@@ -46,12 +46,15 @@ CHECK
 import html, json, re, sys
 page = open(sys.argv[2]).read()
 section = page[page.index('<section id="rate"'):page.index('<section id="latency"')]
-drawings = section.split("<figure>")[1:]
+drawings = [drawing.split('<figure class="strips">')[0] for drawing in section.split("<figure>")[1:]]
+drawings += [strips for strips in section.split('<figure class="strips">')[1:]]
 points = 0
+rate_text = r'[^"]*"><title>.*?: ([\d.]+) \(([\d.]+) to ([\d.]+)\) (?:TFLOP|GB)/s[^<]*</title>'
 for drawing in drawings:
-    found = re.findall(r'<path class="mark" d="M[\d.]+ ([\d.]+)m[^"]*"><title>.*?: ([\d.]+) \(([\d.]+) to ([\d.]+)\) TFLOP/s</title>', drawing)
+    found = re.findall(r'<path class="mark" d="M(?!0.0 11.0)[\d.]+ ([\d.]+)m' + rate_text, drawing)
+    found = found or [(-float(x), *rest) for x, *rest in re.findall(r'<svg x="([\d.]+)%"><path class="mark" d="M0.0 11.0m' + rate_text, drawing)]
     places = sorted((float(rate), float(y)) for y, rate, low, high in found)
-    assert all(float(low) <= float(rate) <= float(high) for y, rate, low, high in found), found
+    assert found and all(float(low) <= float(rate) <= float(high) for y, rate, low, high in found), found
     # One scale: a straight line from rate to place, higher rates further up.
     (r0, y0), (r1, y1) = places[0], places[-1]
     for rate, y in places:
@@ -79,8 +82,11 @@ page = open(sys.argv[2]).read()
 section = page[page.index('<section id="scaling"'):]
 drawings = section[:section.index("</section>")].split("<figure><figcaption>")[1:]
 assert len(drawings) == len(scaled) > 3, (len(drawings), len(scaled))
+assert "Scaling over B*H: D 64, f16, no mask, S 512</h2>" in section and section.count(">time / time at B*H 8<") == len(drawings)
+scales = {re.search(r'</title>.*?class="name"', drawing, re.S).group() for drawing in drawings}
+assert len(scales) == 1, "variants at the same cases have unlike scales"
 for drawing in drawings:
-    rows = sorted(scaled[drawing.split(",")[0]], key=lambda row: row[0])
+    rows = sorted(scaled[re.match("[^,<]*", drawing).group().strip()], key=lambda row: row[0])
     ticks = [(float(y), float(label)) for y, label in
              re.findall(r'class="grid" d="M[\d.]+ ([\d.]+)H[\d.]+"/><text[^>]*>([\d.]+)</text>', drawing)]
     (y0, v0), (y1, v1) = ticks[0], ticks[-1]
@@ -101,6 +107,81 @@ for drawing in drawings:
         first, last, full = rows[0][0], rows[-1][0], rows[-1][1]["full_bh"]
         assert rises == -(-last // full) - -(-first // full), (drawing[:80], rises)
 assert stepped > 2, stepped
+CHECK
+}
+
+@test "findings stand by what they are, the most severe first, and the answer counts them" {
+  must 0 attn report results/h200/v3.journal --html "$TMP/v3.html"
+  page "$TMP/v3.html"
+  python - "$TMP/v3.html" <<'CHECK' || fail "findings out of order"
+import re, sys
+page = open(sys.argv[1]).read()
+section = page[page.index('<section id="findings"'):]
+groups = re.findall(r'<li class="finding (\w+)"><h3><span [^>]*>\w+</span> (\w+)</h3>(.*?)</ul></li>', section, re.S)
+names = [name for severity, name, lines in groups]
+assert len(set(names)) == len(names) > 5, names
+order = ["severe", "warning", "note"]
+severities = [severity for severity, name, lines in groups]
+assert severities == sorted(severities, key=order.index), severities
+lines = {severity: sum(text.count("<li id=") - text.count("as the variants that it picked") for s, name, text in groups if s == severity) for severity in order}
+assert f'Findings: <a href="#findings">{lines["severe"]} severe, {lines["warning"]} warnings</a>' in page, lines
+assert f"<summary>{lines['note']} notes</summary>" in section
+assert "<code>auto</code>: as the variants that it picked</li>" in section
+CHECK
+  must 0 attn report results/h200/steady.journal --html "$TMP/steady.html"
+  grep -q 'as fast as cudnn; steady: 1.12x to 1.30x</strong>' "$TMP/steady.html" || fail "no steady ratio in the answer"
+  # Device, sweep and date stand there, the rest is folded.
+  [ "$(sed -n '/<dl>/,/<details>/p' "$TMP/steady.html" | head -n 1 | grep -o '<dt>' | wc -l)" -le 5 ] || fail "the facts are not folded"
+}
+
+@test "no two series look alike; auto is a ring around the variant that it picked" {
+  attn report results/h200/v3.journal --html "$TMP/v3.html"
+  attn report results/h200/prefill.journal results/h200/prefill_fa3.journal --html "$TMP/both.html"
+  python - "$TMP/v3.html" "$TMP/both.html" <<'CHECK' || fail "series that look alike"
+import re, sys
+v3, both = ({name: style.split() for style, name in re.findall(r'<li class="([^"]*)" data-series=.*?<span>([^<]*)</span>', open(path).read())}
+            for path in sys.argv[1:])
+assert v3["auto"][-1] == "twin" and len(v3) > 12, v3
+styles = [tuple(style[:2]) for name, style in v3.items() if name != "auto"]
+assert len(set(styles)) == len(styles), v3
+assert both["wgmma (1)"] == [both["wgmma (2)"][0], "d0"] and both["wgmma (2)"][1] == "d1", both
+CHECK
+}
+
+@test "the roofs of a page are those of the element types and pipes that its rows use" {
+  must 0 attn report results/h200/fp8.journal --html "$TMP/fp8.html" --json "$TMP/fp8.json"
+  page "$TMP/fp8.html"
+  grep -q '>e4m3 tensor 2141<' "$TMP/fp8.html" || fail "the peak of e4m3 is missing"
+  ! grep -q '16-bit tensor\|mma.sync [0-9]' "$TMP/fp8.html" || fail "a peak that no row uses is drawn"
+  must 0 attn report results/h200/v3.journal --html "$TMP/v3.html"
+  for roof in '16-bit tensor 1071' '16-bit mma.sync 711' 'fp32 67'; do grep -q ">$roof<" "$TMP/v3.html" || fail "$roof is missing"; done
+}
+
+@test "a drawing is for cases of one B and H over S; cases that are alone share one; bytes are the rate where DRAM bounds" {
+  must 0 attn report results/h200/decode.journal --html "$TMP/decode.html"
+  page "$TMP/decode.html"
+  must 0 attn report results/h200/window.journal --html "$TMP/window.html"
+  page "$TMP/window.html"
+  expect_json "$TMP/facts" "'latency' not in d['ids']"
+  python - "$TMP/decode.html" "$TMP/window.html" <<'CHECK' || fail "drawings of the wrong cases"
+import re, sys
+decode, window = (open(path).read() for path in sys.argv[1:])
+section = decode[decode.index('<section id="rate"'):decode.index('<section id="latency"')]
+titles = re.findall("<figcaption>([^<]*)</figcaption>", section)
+assert len(set(titles)) == len(titles) > 8, titles
+of_b = [title for title in titles if title.startswith("D 128, f16, no mask, 4 query heads per KV head, B ")]
+assert [title.split(", ")[-3] for title in of_b] == ["B 1", "B 4", "B 16", "B 64"], of_b
+assert "GB/s</text>" in section and "TFLOP/s</text>" not in section
+assert re.search(r"GB/s</small>", decode[decode.index('<section id="rows"'):])
+for drawing in section.split("<figure>")[1:]:
+    cases = set(re.findall(r"<title>\w+ at (\S+):", drawing.split('<figure class="strips">')[0]))
+    assert len(cases) > 1, drawing[:200]
+section = window[window.index('<section id="rate"'):window.index('<section id="roofline"')]
+lines = re.findall(r'<div class="strip"><span>(.*?)</span><svg height="22"', section)
+cases = set(re.findall('data-key="([^"]*)"', window))
+scaling = re.findall("<figcaption>([^<]*) <small>", decode[decode.index('<section id="scaling"'):])
+assert len(set(scaling)) == len(scaling) > 3 and all(" keys" in title for title in scaling if "decode" in title), scaling
+assert section.count("<figure>") == 0 and len(lines) == len(set(lines)) == len(cases) > 20, (len(lines), len(cases))
 CHECK
 }
 
@@ -143,6 +224,18 @@ for r in d["results"]:
   outcome=$(head -n 1 "$OUT")
   expect_json "$TMP/facts" "'verdict' in d['ids'] and 'exit code $judged' in d['texts']['strong']"
   [[ $outcome == *"exit code $judged"* ]] || fail "verdicts differ"
+  # Each row that fails is red, and has its bounds.
+  python - "$TMP/compare.html" <<'CHECK' || fail "the changes of a comparison"
+import re, sys
+page = open(sys.argv[1]).read()
+assert re.search(r"<figcaption>All \d+ rows, worst first<", page)
+for strip in re.findall(r'<div class="strip">.*', page[page.index('id="verdict"'):page.index('id="rate"')])[1:]:
+    assert ('"c7"' in strip) == (": regressed</title>" in strip) and 'class="zero"' in strip, strip
+CHECK
+  must 0 attn report results/h200/prefill.journal results/h200/prefill_fa3.journal --html "$TMP/single.html"
+  page "$TMP/single.html"
+  grep -q '<figcaption>The 40 worst of 132 rows<' "$TMP/single.html" || fail "how many rows are drawn"
+  [ "$(grep -c '^<div class="strip">.*<g class="c10"><title>.*: inconclusive</title>' "$TMP/single.html")" -eq 40 ] || fail "what is inconclusive is grey"
   # report shows the same verdict; its own exit code is that of the rows.
   must 0 attn report "$BASE" "$TMP/slow.json" --html "$TMP/both.html"
   page "$TMP/both.html"
@@ -179,6 +272,19 @@ d["summary"].update(ok=d["summary"]["ok"] - 1, crashed=1, exit_code=4)'
   expect_json "$TMP/facts" "'the times were entered by hand' in d['texts']['dd']"
 }
 
+@test "a history's curves have axes; a series of one run is a line of text" {
+  python tests/history_runs.py "$BASE" "$TMP/runs" 24
+  must 1 attn history "$TMP/runs" --allow-edited --html "$TMP/h.html"
+  page "$TMP/h.html"
+  for text in '2026-01-01</text>' '2026-01-24</text>' '>time, %</text>' '<tr class="fails"><td>slower</td><td>c000010</td>'; do
+    grep -q "$text" "$TMP/h.html" || fail "$text is missing"
+  done
+  must 0 attn history "$BASE" --allow-edited --html "$TMP/one.html"
+  page "$TMP/one.html"
+  expect_json "$TMP/facts" "d['counts'].get('figure', 0) == 0 and '8 series' in d['texts']['summary']"
+  ! grep -q 'over 1 runs' "$TMP/one.html" || fail "a curve of one run"
+}
+
 @test "where a page cannot go is said before anything else, with its exit code" {
   expect_refusal 8 "--html" -- report "$GPU" --html "$TMP/none/page.html"
   expect_refusal 8 "--html" -- report "$GPU" "$GPU" --html "$TMP/none/page.html"
@@ -197,7 +303,8 @@ d["summary"].update(ok=d["summary"]["ok"] - 1, crashed=1, exit_code=4)'
   attn report "$GPU" --html "$TMP/gpu.html"
   attn report "$BASE" "$BASE" --html "$TMP/both.html"
   attn report results/h200/decode.journal --html "$TMP/many.html" # more cases in a drawing than labels side by side
-  must 0 capture timeout 60 "$ATTN_PYTHON" tests/page_in_browser.py "$browser" "$TMP/gpu.html" "$TMP/both.html" "$TMP/many.html"
+  attn report results/h200/steady.journal --html "$TMP/steady.html" # a tick at the end of an axis
+  must 0 capture timeout 60 "$ATTN_PYTHON" tests/page_in_browser.py "$browser" "$TMP/"{gpu,both,many,steady}.html
 }
 
 @test "auto is not the fastest of a case beside the variant that it picked: that is one kernel measured twice" {
@@ -228,6 +335,10 @@ for row, text in cells:
     tag = re.search(f'<tr id="{row}"[^>]*>', page).group()
     key = re.search('data-key="([^"]*)"', tag).group(1)
     assert abs(float(text) - best[key][1]) <= 0.006 * max(1, best[key][1]), (key, text, best[key])
+# The colour is that of the number as it is printed.
+shades = re.findall(r'heat-(\d)">(?:<small>[^<]*</small> )?<a [^>]*>~?([\d.]+)', section)
+assert len(shades) == len(cells) and "heat-2\"></i>faster, up to 1.15" in section
+assert all(shade in ("1", "0" if float(text) < 1 else "2" if float(text) <= 1.15 else "3") for shade, text in shades), shades
 # Cases of one S that differ in B or H have lines of their own.
 lines = re.findall(r'<th scope="row">([^<]*)</th>', section)
 assert len(set(lines)) == len(lines), lines
@@ -237,11 +348,14 @@ CHECK
 
 @test "the fastest variant beside the reference stands by kind of case and by S, and leads to its row" {
   local journal
-  for journal in decode batch wgmma_ladder; do
+  for journal in decode batch wgmma_ladder prefill steady; do
     attn report "results/h200/$journal.journal" --html "$TMP/gpu.html" --json "$TMP/gpu.json"
     page "$TMP/gpu.html"
     check_ratios "$journal"
   done
+  # A winner of every case is named once; steady ratios stand beside the hot ones.
+  grep -q '<p>The fastest other variant of every case is <code>wgmma</code>' "$TMP/gpu.html" || fail "the winner's name"
+  grep -q '1.24</a> <small>steady 1.15</small></td>' "$TMP/gpu.html" || fail "no steady ratio"
   # A page of two reports has no such table.
   must 0 attn report results/h200/decode.journal results/h200/v3.journal --html "$TMP/two.html"
   page "$TMP/two.html"

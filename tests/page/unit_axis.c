@@ -40,14 +40,15 @@ TEST(nothing_measured_still_makes_an_axis) {
   assert_true(range.least <= 2 && range.most >= 2);
 }
 
-TEST(a_logarithmic_axis_holds_its_values_and_few_ticks) {
-  static const double ends[][2] = {{5.8, 49005}, {1, 1}, {0.9, 1.1}, {1e-5, 1e9}, {3, 3.1}};
+TEST(a_logarithmic_axis_holds_its_values_and_two_or_a_few_ticks) {
+  static const double ends[][2] = {{5.8, 49005}, {1, 1},     {0.9, 1.1},  {1e-5, 1e9},
+                                   {3, 3.1},     {2.1, 4.3}, {999, 1001}, {5, 5}};
   for (size_t i = 0; i < sizeof ends / sizeof *ends; ++i) {
     const struct axis axis = axis_log(ends[i][0], ends[i][1], 0, 300);
     double tick[AXIS_TICKS_MAX];
     const size_t count = axis_ticks(&axis, tick);
     assert_true(axis_at(&axis, ends[i][0]) >= 0 && axis_at(&axis, ends[i][1]) <= 300);
-    assert_true(count <= 9);
+    assert_true(count >= 2 && count <= 9);
     for (size_t t = 0; t < count; ++t) {
       assert_true(axis_at(&axis, tick[t]) >= -1e-6 && axis_at(&axis, tick[t]) <= 300 + 1e-6);
       if (t > 0) assert_true(tick[t] > tick[t - 1]);
