@@ -167,8 +167,7 @@ static const struct option_row rows[] = {
              "to narrow further. attnbench describe problem lists the keys"},
     {"Selection", "--only", "KEY/VARIANT", MEASURES, LIST(only, OPTIONS_LIST_MAX), FLAGS(OPTION_RELAYED),
      .help = "measure only this cell, named as in reports, or all variants of the case KEY; either may be a glob, "
-             "such as "
-             "'*/wgmma'; repeat for more"},
+             "such as '*/wgmma'; repeat for more"},
     {"Selection", "--shard", "I/N|auto", IN(RUN), TEXT(shard),
      .help = "measure only part I of N. Every process deals the cases to the N shards in the same way. Measure each "
              "shard into a journal of its own, then join them with attnbench merge. auto takes I and N from Slurm "
@@ -213,8 +212,7 @@ static const struct option_row rows[] = {
          "which times are taken: hot is the time per launch inside a CUDA graph of launches back to back; cold "
          "is the time of one launch after the L2 cache was flushed; steady is the time per launch back to back once "
          "power and clock have settled: the sustained speed under the power limit. It takes seconds for each row, "
-         "and up "
-         "to 13 more for its reference"},
+         "and up to 13 more for its reference"},
     {"Measuring", "--quick", NULL, IN(RUN), FLAG(quick), FLAGS(OPTION_STAYS),
      .help = "spend less time on each cell, for many rounds; ab always does"},
     {"Measuring", "--seed", "N", TRIES | IN(INPUTS), WHOLE(seed, 0, 18446744073709551615.0),
