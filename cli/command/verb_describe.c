@@ -355,8 +355,7 @@ static const char *advice_of(enum exit_code code) {
       return "read the reason of the row below the table; results/check.md says when a result counts as right";
     case EXIT_CODE_COVERAGE:
       return "read the reason of the row, below the table or beside its verdict; attnbench describe STATUS explains "
-             "the "
-             "status";
+             "the status";
     case EXIT_CODE_INCONCLUSIVE:
       return "give more --rounds, use an idle GPU, lock its clocks (nvidia-smi -lgc); --noise=warn lets noise pass";
     case EXIT_CODE_NOT_COMPARABLE:
