@@ -104,7 +104,10 @@ static void put_roofs(const struct plot *plot, const struct device_info *device,
     plot_line(plot, "roof", bottom, bottom * slope, top, top * slope);
     snprintf(text, sizeof text, "DRAM %s GB/s", units_fixed(device->dram_gb_per_s, 0).text);
     const double middle = sqrt(bottom * top);
-    plot_note(plot, middle * 0.97, middle * slope, "end", text);
+    if (axis_at(&plot->x, middle) > plot->x.from + NAME_WIDTH)
+      plot_note(plot, middle * 0.97, middle * slope, "end", text);
+    else
+      plot_note(plot, middle * 1.1, middle * slope * pow(pixel, 1.5 * NAME_HEIGHT), "start", text);
   }
 }
 
