@@ -172,7 +172,7 @@ static void put_severities(const struct report *report, FILE *file) {
   size_t count[FINDING_SEVERE + 1];
   const struct status status = findings_part_count(report, count);
   if (status_failed(&status) || count[FINDING_SEVERE] + count[FINDING_WARNING] == 0) return;
-  fputs(" Findings: <a href=\"#findings\">", file);
+  fputs(". Findings: <a href=\"#findings\">", file);
   if (count[FINDING_SEVERE] > 0) fprintf(file, "%zu severe", count[FINDING_SEVERE]);
   if (count[FINDING_SEVERE] > 0 && count[FINDING_WARNING] > 0) fputs(", ", file);
   if (count[FINDING_WARNING] > 0)
