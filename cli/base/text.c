@@ -9,7 +9,7 @@
 
 #include "cli/base/utf8.h"
 
-enum { GAP = 2, NARROW_GAP = 1 };
+enum { GAP = 2, NARROW_GAP = 1, PARAGRAPH_MAX = 2048 };
 
 /* Would a CI runner take a line for a command because of the character at `at`? Runners strip blanks of all kinds
  * from the start of a line. */
@@ -273,8 +273,26 @@ struct text_fit text_table_write(FILE *file, const struct text_table *table) {
     put_row(&layout, row_at(table, r), is_coloured_here);
   }
   struct text_fit said = {.cut = layout.is_cut};
+  for (size_t c = 0; c < table->column_count; ++c) said.shown[c] = is_shown(&layout, c);
   name_dropped(&layout, said.dropped);
   return said;
+}
+
+static bool is_heading_shown(const struct text_table *table, const struct text_fit *fit, const char *heading) {
+  for (size_t c = 0; c < table->column_count; ++c) {
+    if (fit->shown[c] && strcmp(table->columns[c].heading, heading) == 0) return true;
+  }
+  return false;
+}
+
+void text_legend(FILE *file, const struct text_table *table, const struct text_fit *fit,
+                 const struct text_meaning *meanings) {
+  char text[PARAGRAPH_MAX] = "";
+  for (const struct text_meaning *row = meanings; row->heading != NULL; ++row) {
+    if (is_heading_shown(table, fit, row->heading))
+      text_append(text, sizeof text, "%s%s = %s", text[0] != '\0' ? "; " : "", row->heading, row->help);
+  }
+  if (text[0] != '\0') text_wrap(file, "", 0, text);
 }
 
 void text_fit_print(FILE *file, const struct text_fit *fit, const char *where) {
@@ -289,8 +307,6 @@ void text_fit_print(FILE *file, const struct text_fit *fit, const char *where) {
 }
 
 /* ---- paragraphs ------------------------------------------------------------------------------------------------ */
-
-enum { PARAGRAPH_MAX = 2048 };
 
 void text_wrap(FILE *file, const char *lead, size_t indent, const char *text) {
   const size_t width = text_width(file);

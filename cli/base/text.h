@@ -65,6 +65,7 @@ void text_cells(char cell[][TEXT_CELL_MAX], const char *const *texts, size_t cou
              sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
 
 struct text_fit {
+  bool shown[TEXT_COLUMNS_MAX];
   bool cut;                       /* a cell ends in "~" */
   char dropped[TEXT_DROPPED_MAX]; /* headings of the columns that are left out: "waves, error" */
 };
@@ -72,6 +73,13 @@ struct text_fit {
 /* Writes a line of headings, a line of units if any column has one, and a line per row, fitted to the stream's width.
  */
 struct text_fit text_table_write(FILE *, const struct text_table *);
+
+/* What a column holds, as "heading = help"; a row of a table that ends with a NULL heading. */
+struct text_meaning {
+  const char *heading, *help;
+};
+/* Writes, as one paragraph, the meanings of the columns that are shown. */
+void text_legend(FILE *, const struct text_table *, const struct text_fit *, const struct text_meaning *);
 
 /* Writes what did not fit, and where else it is ("--csv and --json"; NULL: nowhere). Writes nothing when everything
  * fitted. */
