@@ -485,7 +485,15 @@ TEST(times_that_cannot_be_are_implausible) {
     assert_verdict(verdict_of(cases[i / 2].percent, 7, i % 2 == 0).verdict, cases[i / 2].expected);
 }
 
-/* Each row is below its line; together they are over theirs. */
+/* One process of each side proves no fault of the other one; a time below the physical floor needs no second. */
+TEST(a_time_that_is_far_off_needs_enough_processes_to_be_implausible) {
+  assert_verdict(verdict_of(-97, 1, false).verdict, COMPARE_inconclusive);
+  assert_verdict(verdict_of(-97, COMPARE_SIDE_MIN - 1, false).verdict, COMPARE_inconclusive);
+  assert_verdict(verdict_of(-97, COMPARE_SIDE_MIN, false).verdict, COMPARE_implausible);
+  assert_verdict(verdict_of(-97, COMPARE_PAIRS_MIN - 1, true).verdict, COMPARE_inconclusive);
+  assert_verdict(verdict_of(-99.9999, 1, false).verdict, COMPARE_implausible);
+}
+
 /* Rows of two cards are not held against each other; a time that cannot be is one on any card. */
 TEST(another_card_does_not_hide_a_time_that_cannot_be) {
   static const struct {
