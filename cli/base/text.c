@@ -272,26 +272,28 @@ struct text_fit text_table_write(FILE *file, const struct text_table *table) {
     put_group(file, table, r, group);
     put_row(&layout, row_at(table, r), is_coloured_here);
   }
-  struct text_fit said = {.cut = layout.is_cut};
+  struct text_fit said = {.columns = table->columns, .column_count = table->column_count, .cut = layout.is_cut};
   for (size_t c = 0; c < table->column_count; ++c) said.shown[c] = is_shown(&layout, c);
   name_dropped(&layout, said.dropped);
   return said;
 }
 
-static bool is_heading_shown(const struct text_table *table, const struct text_fit *fit, const char *heading) {
-  for (size_t c = 0; c < table->column_count; ++c) {
-    if (fit->shown[c] && strcmp(table->columns[c].heading, heading) == 0) return true;
+bool text_fit_shows(const struct text_fit *fit, const char *heading, const char *unit) {
+  for (size_t c = 0; c < fit->column_count; ++c) {
+    const struct text_column *column = &fit->columns[c];
+    if (fit->shown[c] && strcmp(column->heading, heading) == 0 && (unit == NULL || strcmp(column->unit, unit) == 0))
+      return true;
   }
   return false;
 }
 
-void text_legend(FILE *file, const struct text_table *table, const struct text_fit *fit,
-                 const struct text_meaning *meanings) {
+void text_legend(FILE *file, const struct text_fit *fit, const struct text_meaning *meanings, const char *more) {
   char text[PARAGRAPH_MAX] = "";
   for (const struct text_meaning *row = meanings; row->heading != NULL; ++row) {
-    if (is_heading_shown(table, fit, row->heading))
+    if (text_fit_shows(fit, row->heading, NULL))
       text_append(text, sizeof text, "%s%s = %s", text[0] != '\0' ? "; " : "", row->heading, row->help);
   }
+  if (text[0] != '\0') text_append(text, sizeof text, "%s", more);
   if (text[0] != '\0') text_wrap(file, "", 0, text);
 }
 

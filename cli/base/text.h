@@ -65,6 +65,8 @@ void text_cells(char cell[][TEXT_CELL_MAX], const char *const *texts, size_t cou
              sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
 
 struct text_fit {
+  const struct text_column *columns; /* of the table */
+  size_t column_count;
   bool shown[TEXT_COLUMNS_MAX];
   bool cut;                       /* a cell ends in "~" */
   char dropped[TEXT_DROPPED_MAX]; /* headings of the columns that are left out: "waves, error" */
@@ -78,8 +80,10 @@ struct text_fit text_table_write(FILE *, const struct text_table *);
 struct text_meaning {
   const char *heading, *help;
 };
-/* Writes, as one paragraph, the meanings of the columns that are shown. */
-void text_legend(FILE *, const struct text_table *, const struct text_fit *, const struct text_meaning *);
+/* Is a column with this heading shown? `unit` NULL: with any unit. */
+bool text_fit_shows(const struct text_fit *, const char *heading, const char *unit);
+/* Writes, as one paragraph, the meanings of the columns that are shown, and then `more`. */
+void text_legend(FILE *, const struct text_fit *, const struct text_meaning *, const char *more);
 
 /* Writes what did not fit, and where else it is ("--csv and --json"; NULL: nowhere). Writes nothing when everything
  * fitted. */

@@ -169,7 +169,7 @@ static void print_changes(const struct history_item *items, size_t count, FILE *
                                    .tone = tone_of_change};
   fputc('\n', file);
   const struct text_fit fit = text_table_write(file, &table);
-  text_legend(file, &table, &fit, change_meanings);
+  text_legend(file, &fit, change_meanings, "");
   text_fit_print(file, &fit, "--json");
   print_besides(items, count, file);
 }
@@ -228,7 +228,7 @@ static struct status print_series(const struct history *history, FILE *file) {
   if (count > 0) {
     fputc('\n', file);
     const struct text_fit fit = text_table_write(file, &table);
-    text_legend(file, &table, &fit, series_meanings);
+    text_legend(file, &fit, series_meanings, "");
     text_fit_print(file, &fit, "--csv and --json");
   }
   if (count < history->series_count)

@@ -144,7 +144,7 @@ static void print_rows(FILE *file, const struct compare *compare, const struct c
     fputc('\n', file);
     const struct text_table table = TEXT_TABLE(columns, COLUMN_COUNT, rows, count, fill_cells);
     const struct text_fit fit = text_table_write(file, &table);
-    text_legend(file, &table, &fit, meanings);
+    text_legend(file, &fit, meanings, "");
     print_events(file, compare);
     text_fit_print(file, &fit, "--json and --markdown");
     if (more > 0) fprintf(file, "and %zu more rows, none worse than these; --json has them all\n", more);

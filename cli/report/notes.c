@@ -230,7 +230,8 @@ static void print_kernels_alone(FILE *file, const struct report *report) {
 static bool has_steady(const struct report_row *row) { return row->record->time[TIME_STEADY].done; }
 static bool has_energy(const struct report_row *row) { return isfinite(row->energy_pj_per_flop); }
 
-static void print_steady(FILE *file, const struct report *report) {
+static void print_steady(FILE *file, const struct report *report, const struct text_fit *fit) {
+  const bool has_power = text_fit_shows(fit, "power", NULL), has_pj = text_fit_shows(fit, "energy", NULL);
   const double idle_w = report->journal->policy.idle_power_w;
   char idle[96] = "";
   if (report_first(report, has_steady) == NULL) return;
@@ -239,10 +240,13 @@ static void print_steady(FILE *file, const struct report *report) {
       "launches back to back, once their time no longer changed. Its vs ref comes from turns of a second or more, in "
       "which each side runs at the clock that it sustains; the hot one from short turns, in which both run at one "
       "clock");
-  if (report_first(report, has_energy) == NULL) return;
+  if (report_first(report, has_energy) == NULL || !(has_power || has_pj)) return;
   if (idle_w > 0) snprintf(idle, sizeof idle, "; it holds the %.0f W that the card drew before the run", idle_w);
-  text_paragraph(
-      file, "power, energy = ", "of the whole card while the steady time was taken, by the driver's counter%s", idle);
+  text_paragraph(file,
+                 !has_pj     ? "power = "
+                 : has_power ? "power, energy = "
+                             : "energy = ",
+                 "of the whole card while the steady time was taken, by the driver's counter%s", idle);
 }
 
 /* Without a clock, as on a CPU, three times say too little: whoever else has the processor slows them down more. */
@@ -386,13 +390,16 @@ static void print_device(FILE *file, const char *lead, const char *before, const
 void notes_device(FILE *file, const struct device_info *device) { print_device(file, "device    ", "", device); }
 
 /* Whoever reads a file or a pipe has seen it before. */
-static void print_legend(FILE *file, const struct report *report) {
+static void print_legend(FILE *file, const struct report *report, const struct text_fit *fit) {
+  static const struct text_meaning meanings[] = {{"hot", "median of one launch of many back to back"},
+                                                 {"cold", "after a flush of L2"},
+                                                 {"roof", "share of the hardware limit that bounds the case"},
+                                                 {"waves", "blocks over those that the GPU holds at once"},
+                                                 {NULL, NULL}};
   if (!text_is_terminal(file) || report_first(report, has_time) == NULL) return;
-  text_wrap(
-      file, "", 0,
-      "hot = median of one launch of many back to back, cold = after a flush of L2; roof = share of the hardware "
-      "limit that bounds the case; waves = blocks over those that the GPU holds at once; > fastest, ! failed, "
-      "* doubtful. `attnbench describe waves` explains a column, and every other word of a report");
+  text_legend(file, fit, meanings,
+              "; > fastest, ! failed, * doubtful. `attnbench describe waves` explains a column, and every other word "
+              "of a report");
 }
 
 void notes_planned(FILE *file, const struct report *report) {
@@ -401,13 +408,14 @@ void notes_planned(FILE *file, const struct report *report) {
 }
 
 struct status notes_print(FILE *file, const struct report *report, const struct text_fit *fit) {
-  print_legend(file, report);
+  if (fit == NULL) return print_reasons(file, report);
+  print_legend(file, report, fit);
   print_doubts(file, report);
   print_intervals(file, report);
   print_reference(file, report);
-  print_kernels_alone(file, report);
+  if (text_fit_shows(fit, "vs ref", "kernel")) print_kernels_alone(file, report);
   print_choices(file, report);
-  print_steady(file, report);
+  print_steady(file, report, fit);
   print_unsteady_ratios(file, report);
   print_unsteady_clocks(file, report);
   print_sentinel(file, report);

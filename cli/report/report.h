@@ -114,7 +114,7 @@ struct status fastest_text(const struct report *, char out[FASTEST_TEXT_MAX]);
  */
 
 struct fold {
-  uint32_t kind;       /* a finding id (fold_findings) or a status (fold_reasons) */
+  uint32_t kind;       /* a finding id, a limit or a status (fold_findings, fold_bounds, fold_reasons) */
   const char *variant; /* of the first row */
   const char *text;    /* only rows with equal text share an entry; may be NULL */
   size_t count;        /* rows in the entry */
@@ -135,6 +135,9 @@ struct folds {
 /* One entry per finding id and variant, over the findings that the report shows. The worst come first, by
  * microseconds, then by severity. */
 struct status fold_findings(const struct report *, struct folds *out);
+/* One entry per limit, variant and mode, over what bounds the rows that lead their cases, in the order of the report;
+ * with `is_whole` rows share an entry only if all that is said of them is equal. */
+struct status fold_bounds(const struct report *, bool is_whole, struct folds *out);
 /* One entry per status, variant and reason, over the rows that are neither ok nor planned. Wrong rows have one entry
  * per variant, since the numbers in their reasons differ. */
 struct status fold_reasons(const struct report *, struct folds *out);

@@ -9,7 +9,7 @@
 #include "cli/base/units.h"
 #include "cli/report/columns.h"
 
-enum { FINDINGS_SHOWN_MAX = 3 };
+enum { FINDINGS_SHOWN_MAX = 3, ROWS_SHOWN_MAX = 40, BOUNDS_SHOWN_MAX = 12 };
 
 /* ---- tables of rows -------------------------------------------------------------------------------------------- */
 
@@ -79,6 +79,15 @@ static bool has_groups(const struct report_row *const *rows, size_t count) {
   return false;
 }
 
+/* On a terminal many rows are too much: the fastest of each case, and what failed. */
+static size_t keep_marked(const struct report_row **rows, size_t count) {
+  size_t kept = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (rows[i]->leads_case || tone_of(&rows[i]) != TEXT_PLAIN) rows[kept++] = rows[i];
+  }
+  return kept;
+}
+
 /* Writes the rows that are planned, or the others; of a report that has only one of the two kinds all, whatever is
  * asked for. `rows` has room for all rows of the report. */
 static struct text_fit print_rows(FILE *file, const struct report *report, const struct report_row **rows,
@@ -89,12 +98,21 @@ static struct text_fit print_rows(FILE *file, const struct report *report, const
   for (size_t i = 0; i < report->row_count; ++i) {
     if (!has_both(report) || is_planned(&report->rows[i]) == wants_planned) rows[count++] = &report->rows[i];
   }
+  const size_t all = count;
+  if (text_is_terminal(file) && all > ROWS_SHOWN_MAX && !is_plan) count = keep_marked(rows, count);
   const bool is_grouped = has_groups(rows, count);
   const struct text_table table = TEXT_TABLE(
       is_plan ? planned_columns : main_columns, is_plan ? PLANNED_COLUMN_COUNT : MAIN_COLUMN_COUNT - left_out, rows,
       count, is_plan ? fill_planned_cells : fill_cells, .first = is_grouped ? 1 : 0,
       .group = is_grouped ? group_case : NULL, .tone = tone_of);
-  return text_table_write(file, &table);
+  const struct text_fit fit = text_table_write(file, &table);
+  if (count < all)
+    text_paragraph(
+        file, "",
+        "%zu of %zu rows are left out: these are the fastest of each case and those that failed. A pipe or "
+        "a file gets all rows; --filter and --variants choose",
+        all - count, all);
+  return fit;
 }
 
 /* ---- how times grow with B*H ----------------------------------------------------------------------------------- */
@@ -254,7 +272,6 @@ static void print_head(FILE *file, const struct report *report) {
   print_profiled(file, run);
   report_events(report, events);
   if (events[0] != '\0') text_paragraph(file, "events    ", "%s; --json and --csv have them without it too", events);
-  fputc('\n', file);
 }
 
 static void print_finding(FILE *file, const struct report *report, const struct fold *fold) {
@@ -292,17 +309,24 @@ static struct status print_findings(FILE *file, const struct report *report, boo
   return status_ok();
 }
 
-static bool is_bounded(const struct report_row *row) { return row->leads_case && row->bound_by.known; }
-
-/* One line for each case. */
-static void print_bounds(FILE *file, const struct report *report) {
-  if (report_first(report, is_bounded) != NULL) fputs("\nwhat bounds the fastest row of each case\n", file);
-  for (size_t i = 0; i < report->row_count; ++i) {
-    const struct report_row *row = &report->rows[i];
-    if (!is_bounded(row)) continue;
-    text_paragraph(file, "  ", "%s %s (%s): %s", row->record->attn_case.key, row->record->variant,
-                   time_mode_name(row->bound_by.mode), row->bound_by.text);
+/* A line for each case; where these are many, for each limit of a variant. */
+static struct status print_bounds(FILE *file, const struct report *report) {
+  OWNED(fold_free) struct folds folds = {0}, limits = {0};
+  TRY(fold_bounds(report, true, &folds));
+  TRY(fold_bounds(report, false, &limits));
+  const struct folds *shown = folds.count > BOUNDS_SHOWN_MAX && !report->all_findings ? &limits : &folds;
+  if (shown->count > 0) fputs("\nwhat bounds the fastest row of each case\n", file);
+  for (size_t i = 0; i < shown->count; ++i) {
+    const struct fold *fold = &shown->item[i];
+    const struct bound_by *bound = &fold->worst->bound_by;
+    char more[48] = "";
+    if (fold->count > 1) snprintf(more, sizeof more, ", slowest of %zu cases", fold->count);
+    text_paragraph(file, "  ", "%s %s (%s%s): %s", fold->worst->record->attn_case.key, fold->variant,
+                   time_mode_name(bound->mode), more, bound->text);
   }
+  if (shown != &folds)
+    text_wrap(file, "", 0, "one line for each limit of a variant; `attnbench diagnose`, --json and --csv have all");
+  return status_ok();
 }
 
 /* "24 of 24 cells: 20 ok, 4 wrong; 10.8 s wall, 2.7 s of it GPU work" */
@@ -320,12 +344,13 @@ static void print_counts(FILE *file, const struct report *report) {
   text_paragraph(file, "", "%s", text);
 }
 
-static struct status print_summary(FILE *file, const struct report *report) {
+static struct status print_answer(FILE *file, const struct report *report) {
   char fastest[FASTEST_TEXT_MAX];
   TRY(fastest_text(report, fastest));
-  fputc('\n', file);
-  if (fastest[0] != '\0') text_paragraph(file, "", "%s", fastest);
-  print_counts(file, report);
+  if (fastest[0] != '\0') {
+    fputc('\n', file);
+    text_paragraph(file, "", "%s", fastest);
+  }
   return status_ok();
 }
 
@@ -340,15 +365,26 @@ static struct status print_planned(FILE *file, const struct report *report, cons
   return print_findings(file, report, true);
 }
 
-struct status report_write_text(const struct report *report, FILE *file) {
-  OWNED_ARRAY(const struct report_row *, rows, report->row_count, "rows of a table");
-  print_head(file, report);
+/* The table of times, and what there is to say of it. */
+static struct status print_times(FILE *file, const struct report *report, const struct report_row **rows) {
+  fputc('\n', file);
   const struct text_fit fit = print_rows(file, report, rows, false);
   if (!has_both(report)) notes_planned(file, report);
-  TRY(notes_print(file, report, &fit));
-  print_bounds(file, report);
-  TRY(print_findings(file, report, false));
+  return notes_print(file, report, &fit);
+}
+
+struct status report_write_text(const struct report *report, FILE *file) {
+  OWNED_ARRAY(const struct report_row *, rows, report->row_count, "rows of a table");
+  const bool is_diagnosis = report->all_findings;
+  print_head(file, report);
+  TRY(print_answer(file, report));
+  if (is_diagnosis) TRY(print_findings(file, report, false));
+  TRY(is_diagnosis ? notes_print(file, report, NULL) : print_times(file, report, rows));
+  TRY(print_bounds(file, report));
+  if (!is_diagnosis) TRY(print_findings(file, report, false));
   TRY(print_scaling(file, report));
   TRY(print_planned(file, report, rows));
-  return print_summary(file, report);
+  fputc('\n', file);
+  print_counts(file, report);
+  return status_ok();
 }

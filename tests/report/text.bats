@@ -1,0 +1,42 @@
+# The text report on a terminal, where it is shorter than in a file.
+load ../helper
+
+# on_terminal COLUMNS ARGS: what a person sees, without colours.
+on_terminal() {
+  COLUMNS=$1 NO_COLOR=1 capture python -c 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)' "$ATTNBENCH" "${@:2}"
+  tr -d '\r' <"$OUT" >"$TMP/seen" && cp "$TMP/seen" "$OUT"
+}
+
+@test "many rows: a terminal shows the fastest of each case and what failed, a file all; the answer stands above" {
+  on_terminal 80 report results/h200/decode.journal
+  tr '\n' ' ' <"$OUT" | grep -q 'faster than cudnn in 45 of 46 (1.01x to 11.83x), slower in 1 (0.99x)' || fail 'no answer'
+  [ "$(grep -c '^> B' "$OUT")" = 46 ] || fail 'not one row for each case'
+  expect_out '92 of 138 rows are left out'
+  [ "$(grep -n '^fastest: ' "$OUT" | cut -d: -f1)" -lt "$(grep -n '^> B' "$OUT" | head -1 | cut -d: -f1)" ] || fail 'the answer is below the table'
+  # What bounds 46 rows is told for each limit of a variant.
+  expect_out 'slowest of 23 cases'
+  must 0 attn report results/h200/decode.journal
+  [ "$(grep -c '^  auto' "$OUT")" = 46 ] || fail 'a file has all rows'
+  refute_out 'are left out'
+}
+
+@test "diagnose shows findings first, and no table of times" {
+  must 0 attn diagnose results/h200/v3.journal
+  ! grep -qE 'TFLOP/s +% of' "$OUT" || fail 'it has the table of times'
+  [ "$(grep -n '^findings' "$OUT" | cut -d: -f1)" -lt "$(grep -n '^what bounds' "$OUT" | cut -d: -f1)" ] || fail 'findings come late'
+  must 0 attn report results/h200/v3.journal
+  expect_out_matches 'TFLOP/s +% of'
+}
+
+@test "the legend explains the columns that are shown, and no other one" {
+  on_terminal 80 report results/h200/v3.journal
+  expect_out 'hot = median'
+  refute_out 'waves = blocks'
+  on_terminal 160 report results/h200/v3.journal
+  expect_out 'waves = blocks'
+  on_terminal 80 report results/h200/steady.journal
+  expect_out 'left out at 80 columns: '
+  refute_out 'power, energy = '
+  on_terminal 200 report results/h200/steady.journal
+  expect_out 'power, energy = '
+}
