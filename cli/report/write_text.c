@@ -302,6 +302,7 @@ static struct status print_findings(FILE *file, const struct report *report, boo
     if (shown++ == 0) fputs("\nfindings, worst first\n", file);
     print_finding(file, report, &folds.item[i]);
   }
+  if (shown == 0 && report->all_findings && !of_plan) fputs("\nno findings\n", file);
   if (more > 0)
     text_paragraph(
         file, "", "%zu more findings stand for less time; `attnbench diagnose` on the report or journal has them all",
