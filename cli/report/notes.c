@@ -313,15 +313,25 @@ static struct status print_label(FILE *file, const struct report *report, size_t
 
 /* Of each case once: its rows follow one another, and have the same inputs. */
 static void print_quantisation(FILE *file, const struct report *report) {
-  const char *before = "";
+  const char *before = "", *worst = "";
+  double least = INFINITY, most = 0, max = 0;
+  size_t cases = 0;
   for (size_t i = 0; i < report->row_count; ++i) {
     const struct record *record = &report->records[i];
     const struct quantisation *error = &record->check.oracle.quantisation;
     if (error->rows == 0 || strcmp(record->attn_case.key, before) == 0) continue;
     before = record->attn_case.key;
-    text_paragraph(file, "e4m3 itself: ", "%s: O differs from that of unrounded inputs by %s (RMSE), %s at most",
-                   before, units_short(error->rmse).text, units_short(error->max).text);
+    ++cases;
+    least = fmin(least, error->rmse);
+    if (error->max >= max) worst = before;
+    most = fmax(most, error->rmse);
+    max = fmax(max, error->max);
   }
+  if (cases == 0) return;
+  text_paragraph(file,
+                 "e4m3 itself: ", "O differs from that of unrounded inputs by %s%s%s (RMSE), %s at most, at %s%s",
+                 units_short(least).text, cases > 1 ? " to " : "", cases > 1 ? units_short(most).text : "",
+                 units_short(max).text, worst, cases > 1 ? "; --csv and --json have each case" : "");
 }
 
 static struct status print_reasons(FILE *file, const struct report *report) {
@@ -362,13 +372,16 @@ static void print_sentinel(FILE *file, const struct report *report) {
 }
 
 static void print_conventions(FILE *file, const struct report *report) {
+  char names[256] = "";
+  const char *first = NULL;
   for (unsigned id = 0; id < AXIS_COUNT; ++id) {
     const struct attn_axis *axis = axes_at(id);
-    char lead[TEXT_CELL_MAX];
     if (!report_needs_convention(report, axis)) continue;
-    snprintf(lead, sizeof lead, "%s: ", axis->name);
-    text_paragraph(file, lead, "%s", axis->convention);
+    text_append(names, sizeof names, "%s%s", first != NULL ? ", " : "", axis->name);
+    if (first == NULL) first = axis->name;
   }
+  if (first != NULL)
+    text_paragraph(file, "conventions: ", "%s (`attnbench describe %s` explains one)", names, first);
 }
 
 /* ---- the whole ----------------------------------------------------------------------------------------------- */

@@ -40,3 +40,11 @@ on_terminal() {
   on_terminal 200 report results/h200/steady.journal
   expect_out 'power, energy = '
 }
+
+@test "what e4m3 itself costs, and the conventions, are one paragraph each" {
+  must 0 attn report results/h200/fp8.journal
+  [ "$(grep -c '^e4m3 itself: ' "$OUT")" = 1 ] || fail 'not once'
+  expect_out 'O differs from that of unrounded inputs by 0.0002082 to 0.2000 (RMSE), 7.240 at most, at B1.H4.Hkv4.Sq1024.Skv1024.D128.e4m3.out_f16'
+  expect_out 'conventions: dtype, scales, outliers, lse (`attnbench describe dtype` explains one)'
+  expect_out 'wgmma_fp8 alone in 11 more'
+}
