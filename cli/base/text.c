@@ -132,7 +132,7 @@ static void measure(struct layout *layout) {
   char cell[TEXT_COLUMNS_MAX][TEXT_CELL_MAX];
   for (size_t c = table->first; c < table->column_count; ++c) {
     layout->width[c] = longer(strlen(table->columns[c].heading), table->columns[c].unit);
-    layout->empty[c] = table->columns[c].rank > 0 && table->row_count > 0;
+    layout->empty[c] = table->row_count > 0;
   }
   for (size_t r = 0; r < table->row_count; ++r) {
     get_cells(table, row_at(table, r), cell);

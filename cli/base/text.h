@@ -27,8 +27,8 @@ bool text_is_terminal(FILE *);
 struct text_column {
   const char *heading, *unit;
   bool left; /* aligned */
-  /* When the table is too wide, the column of the highest rank is left out first. A column with a rank is also left
-   * out when all its cells are "-". A column of rank 0 always stays. */
+  /* When the table is too wide, the column of the highest rank is left out first, and one of rank 0 never. A column
+   * whose cells are all "-" is left out too. */
   uint32_t rank;
   /* When no further column can be left out, this one may be cut to so many characters; 0: never. */
   size_t least;

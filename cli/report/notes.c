@@ -380,8 +380,7 @@ static void print_conventions(FILE *file, const struct report *report) {
     text_append(names, sizeof names, "%s%s", first != NULL ? ", " : "", axis->name);
     if (first == NULL) first = axis->name;
   }
-  if (first != NULL)
-    text_paragraph(file, "conventions: ", "%s (`attnbench describe %s` explains one)", names, first);
+  if (first != NULL) text_paragraph(file, "conventions: ", "%s (`attnbench describe %s` explains one)", names, first);
 }
 
 /* ---- the whole ----------------------------------------------------------------------------------------------- */

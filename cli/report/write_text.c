@@ -355,8 +355,21 @@ static struct status print_answer(FILE *file, const struct report *report) {
   return status_ok();
 }
 
+/* Who named the device asked for no other one's rows. */
+static bool hides_planned(const struct report *report) {
+  const char *command = report->journal->run.command;
+  const bool is_named = strstr(command, " --device ") != NULL || strstr(command, " --device=") != NULL;
+  return has_both(report) && is_named && !report->all_findings;
+}
+
 /* Where rows were measured, those that were only planned follow by themselves. */
 static struct status print_planned(FILE *file, const struct report *report, const struct report_row **rows) {
+  if (hides_planned(report)) {
+    fputc('\n', file);
+    text_paragraph(file, "", "%" PRIu64 " planned rows for %s: see --json, or `attnbench plan`",
+                   report->status_count[CELL_planned], report_first(report, is_planned)->device->name);
+    return status_ok();
+  }
   if (has_both(report)) {
     fputc('\n', file);
     notes_planned(file, report);

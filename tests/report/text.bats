@@ -48,3 +48,19 @@ on_terminal() {
   expect_out 'conventions: dtype, scales, outliers, lse (`attnbench describe dtype` explains one)'
   expect_out 'wgmma_fp8 alone in 11 more'
 }
+
+@test "planned rows of another device are one line where the device was named, and where reports stand side by side" {
+  must 0 attn --device cpu --shape B=1,H=2,S=16,D=16 --check-only --json "$TMP/a.json"
+  expect_out_matches '^[0-9]+ planned rows for NVIDIA H200: see --json, or .attnbench plan.$'
+  refute_out 'serial'
+  # Nothing was timed: no column for it.
+  refute_out ' hot '
+  expect_json "$TMP/a.json" '[r["status"] for r in d["results"]].count("planned") > 5'
+  must 0 attn report "$TMP/a.json"
+  refute_out 'serial'
+  must 0 attn diagnose "$TMP/a.json"
+  expect_out 'serial'
+  must 0 attn report "$TMP/a.json" "$TMP/a.json"
+  refute_out 'serial'
+  expect_out_matches '^[0-9]+ planned rows are left out$'
+}
