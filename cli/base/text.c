@@ -310,6 +310,28 @@ void text_fit_print(FILE *file, const struct text_fit *fit, const char *where) {
 
 /* ---- paragraphs ------------------------------------------------------------------------------------------------ */
 
+static bool is_number(const char *word, size_t length) {
+  return strspn(word, "+-~<>=(*.0123456789") == length && word[length - 1] >= '0' && word[length - 1] <= '9';
+}
+
+static bool is_unit(const char *word, size_t length) {
+  static const char *const units[] = {"%",  "x",  "us", "ms", "s",  "MHz", "GHz",  "W",       "J",       "B",
+                                      "kB", "MB", "GB", "TB", "SM", "SMs", "GB/s", "TFLOP/s", "pJ/FLOP", "clocks"};
+  while (length > 1 && strchr(",;:.)", word[length - 1]) != NULL) --length;
+  for (size_t i = 0; i < sizeof units / sizeof *units; ++i) {
+    if (strlen(units[i]) == length && strncmp(word, units[i], length) == 0) return true;
+  }
+  return false;
+}
+
+/* Of the word, and of the unit behind a number: the two stay on one line. */
+static size_t unbroken_length(const char *word) {
+  const size_t length = strcspn(word, " ");
+  if (word[length] == '\0' || !is_number(word, length)) return length;
+  const size_t next = strcspn(word + length + 1, " ");
+  return next > 0 && is_unit(word + length + 1, next) ? length + 1 + next : length;
+}
+
 void text_wrap(FILE *file, const char *lead, size_t indent, const char *text) {
   const size_t width = text_width(file);
   char clean[PARAGRAPH_MAX];
@@ -319,7 +341,7 @@ void text_wrap(FILE *file, const char *lead, size_t indent, const char *text) {
   text_clean(text, clean, sizeof clean);
   bool line_start = true;
   for (const char *word = clean + strspn(clean, " "); *word != '\0'; word += strspn(word, " ")) {
-    const size_t length = strcspn(word, " ");
+    const size_t length = unbroken_length(word);
     if (!line_start && column + 1 + length > width) {
       fprintf(file, "\n%*s", (int)indent, "");
       column = indent;

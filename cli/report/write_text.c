@@ -131,8 +131,8 @@ static const enum columns_id growth_ids[] = {COLUMNS_VARIANT,    COLUMNS_CASE,  
 enum { GROWTH_COLUMN_COUNT = sizeof growth_ids / sizeof *growth_ids };
 static const struct text_column growth_columns[] = {
     {"variant", "", true, 0, 12},    {"case", "", true, 0, 20},   {"B*H", "", false, 0, 0},
-    {"full at", "B*H", false, 8, 0}, {"work", "x", false, 5, 0},  {"waves", "x", false, 2, 0},
-    {"per SM", "x", false, 7, 0},    {"hot", "x", false, 1, 0},   {"cold", "x", false, 3, 0},
+    {"full at", "B*H", false, 8, 0}, {"work", "x", false, 5, 0},  {"waves", "x", false, 0, 0},
+    {"per SM", "x", false, 7, 0},    {"hot", "x", false, 0, 0},   {"cold", "x", false, 3, 0},
     {"residual", "", false, 4, 0},   {"us/B*H", "", false, 6, 0}, {"verdict", "", true, 0, 0},
 };
 
@@ -266,6 +266,7 @@ static void print_head(FILE *file, const struct report *report) {
   }
   if (report_origin(journal)[0] != '\0') text_paragraph(file, "file      ", "%s", report_origin(journal));
   if (journal->has_device) notes_device(file, &journal->device);
+  if (!has_both(report)) notes_planned(file, report);
   print_cards(file, report);
   text_paragraph(file, "sweep     ", "%s (%s)%s%s", run->sweep_name, run->sweep_path,
                  run->sweep_about[0] != '\0' ? ": " : "", run->sweep_about);
@@ -383,7 +384,6 @@ static struct status print_planned(FILE *file, const struct report *report, cons
 static struct status print_times(FILE *file, const struct report *report, const struct report_row **rows) {
   fputc('\n', file);
   const struct text_fit fit = print_rows(file, report, rows, false);
-  if (!has_both(report)) notes_planned(file, report);
   return notes_print(file, report, &fit);
 }
 

@@ -64,3 +64,10 @@ on_terminal() {
   refute_out 'serial'
   expect_out_matches '^[0-9]+ planned rows are left out$'
 }
+
+@test "the table of scaling keeps its numbers at 80 columns, and a plan begins with its device" {
+  COLUMNS=80 must 0 attn report results/h200/decode.journal
+  expect_out_matches '^variant +case +B\*H +waves +hot +verdict$'
+  must 0 attn plan --gpu h200 --shape B=1,H=2,S=64,D=64
+  [ "$(sed -n 2p "$OUT" | cut -c1-45)" = 'planned = not measured, geometry for NVIDIA H' ] || fail "$(head -3 "$OUT")"
+}
