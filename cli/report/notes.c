@@ -410,7 +410,7 @@ static void print_legend(FILE *file, const struct report *report, const struct t
                                                  {NULL, NULL}};
   if (!text_is_terminal(file) || report_first(report, has_time) == NULL) return;
   text_legend(file, fit, meanings,
-              "; > fastest, ! failed, * doubtful. `attnbench describe waves` explains a column, and every other word "
+              "; > fastest, ! failed, * doubtful. `attnbench describe hot` explains a column, and every other word "
               "of a report");
 }
 

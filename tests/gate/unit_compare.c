@@ -465,7 +465,7 @@ TEST(time_decides_and_clocks_explain) {
 }
 
 TEST(times_that_prove_nothing_do_not_pass) {
-  static const double same[] = {100, 100}, slow[] = {100, 105}, clock[] = {1980, 1980};
+  static const double same[] = {100, 100}, slow[] = {100, 105}, clock[] = {1980, 1980}, far[] = {100, 3};
   static const uint64_t cap = 0x4, heat = 0x20, brake = 0x80;
   assert_verdict(in_pairs(same, clock, 0, true).verdict, COMPARE_same);
   assert_verdict(in_pairs(same, clock, cap, true).verdict, COMPARE_same);
@@ -473,6 +473,9 @@ TEST(times_that_prove_nothing_do_not_pass) {
   assert_verdict(in_pairs(same, clock, brake, true).verdict, COMPARE_inconclusive);
   assert_verdict(in_pairs(same, clock, 0, false).verdict, COMPARE_inconclusive);
   assert_verdict(in_pairs(slow, clock, heat, true).verdict, COMPARE_regressed);
+  assert_verdict(in_pairs(far, clock, 0, true).verdict, COMPARE_implausible);
+  assert_verdict(in_pairs(far, clock, 0, false).verdict, COMPARE_inconclusive);
+  assert_verdict(in_pairs(far, clock, heat, true).verdict, COMPARE_inconclusive);
 }
 
 TEST(times_that_cannot_be_are_implausible) {
