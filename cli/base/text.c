@@ -9,7 +9,7 @@
 
 #include "cli/base/utf8.h"
 
-enum { GAP = 2, NARROW_GAP = 1 };
+enum { GAP = 2, NARROW_GAP = 1, PARAGRAPH_MAX = 2048 };
 
 /* Would a CI runner take a line for a command because of the character at `at`? Runners strip blanks of all kinds
  * from the start of a line. */
@@ -137,7 +137,7 @@ static void measure(struct layout *layout) {
   char cell[TEXT_COLUMNS_MAX][TEXT_CELL_MAX];
   for (size_t c = table->first; c < table->column_count; ++c) {
     layout->width[c] = longer(strlen(table->columns[c].heading), table->columns[c].unit);
-    layout->empty[c] = table->columns[c].rank > 0 && table->row_count > 0;
+    layout->empty[c] = table->row_count > 0;
   }
   for (size_t r = 0; r < table->row_count; ++r) {
     get_cells(table, row_at(table, r), cell);
@@ -277,9 +277,29 @@ struct text_fit text_table_write(FILE *file, const struct text_table *table) {
     put_group(file, table, r, group);
     put_row(&layout, row_at(table, r), is_coloured_here);
   }
-  struct text_fit said = {.cut = layout.is_cut};
+  struct text_fit said = {.columns = table->columns, .column_count = table->column_count, .cut = layout.is_cut};
+  for (size_t c = 0; c < table->column_count; ++c) said.shown[c] = is_shown(&layout, c);
   name_dropped(&layout, said.dropped);
   return said;
+}
+
+bool text_fit_shows(const struct text_fit *fit, const char *heading, const char *unit) {
+  for (size_t c = 0; c < fit->column_count; ++c) {
+    const struct text_column *column = &fit->columns[c];
+    if (fit->shown[c] && strcmp(column->heading, heading) == 0 && (unit == NULL || strcmp(column->unit, unit) == 0))
+      return true;
+  }
+  return false;
+}
+
+void text_legend(FILE *file, const struct text_fit *fit, const struct text_meaning *meanings, const char *more) {
+  char text[PARAGRAPH_MAX] = "";
+  for (const struct text_meaning *row = meanings; row->heading != NULL; ++row) {
+    if (text_fit_shows(fit, row->heading, NULL))
+      text_append(text, sizeof text, "%s%s = %s", text[0] != '\0' ? "; " : "", row->heading, row->help);
+  }
+  if (text[0] != '\0') text_append(text, sizeof text, "%s", more);
+  if (text[0] != '\0') text_wrap(file, "", 0, text);
 }
 
 void text_fit_print(FILE *file, const struct text_fit *fit, const char *where) {
@@ -295,7 +315,27 @@ void text_fit_print(FILE *file, const struct text_fit *fit, const char *where) {
 
 /* ---- paragraphs ------------------------------------------------------------------------------------------------ */
 
-enum { PARAGRAPH_MAX = 2048 };
+static bool is_number(const char *word, size_t length) {
+  return strspn(word, "+-~<>=(*.0123456789") == length && word[length - 1] >= '0' && word[length - 1] <= '9';
+}
+
+static bool is_unit(const char *word, size_t length) {
+  static const char *const units[] = {"%",  "x",  "us", "ms", "s",  "MHz", "GHz",  "W",       "J",       "B",
+                                      "kB", "MB", "GB", "TB", "SM", "SMs", "GB/s", "TFLOP/s", "pJ/FLOP", "clocks"};
+  while (length > 1 && strchr(",;:.)", word[length - 1]) != NULL) --length;
+  for (size_t i = 0; i < sizeof units / sizeof *units; ++i) {
+    if (strlen(units[i]) == length && strncmp(word, units[i], length) == 0) return true;
+  }
+  return false;
+}
+
+/* Of the word, and of the unit behind a number: the two stay on one line. */
+static size_t unbroken_length(const char *word) {
+  const size_t length = strcspn(word, " ");
+  if (word[length] == '\0' || !is_number(word, length)) return length;
+  const size_t next = strcspn(word + length + 1, " ");
+  return next > 0 && is_unit(word + length + 1, next) ? length + 1 + next : length;
+}
 
 void text_wrap(FILE *file, const char *lead, size_t indent, const char *text) {
   const size_t width = text_width(file);
@@ -306,7 +346,7 @@ void text_wrap(FILE *file, const char *lead, size_t indent, const char *text) {
   text_clean(text, clean, sizeof clean);
   bool line_start = true;
   for (const char *word = clean + strspn(clean, " "); *word != '\0'; word += strspn(word, " ")) {
-    const size_t length = strcspn(word, " ");
+    const size_t length = unbroken_length(word);
     if (!line_start && column + 1 + length > width) {
       fprintf(file, "\n%*s", (int)indent, "");
       column = indent;

@@ -27,8 +27,8 @@ bool text_is_terminal(FILE *);
 struct text_column {
   const char *heading, *unit;
   bool left; /* aligned */
-  /* When the table is too wide, the column of the highest rank is left out first. A column with a rank is also left
-   * out when all its cells are "-". A column of rank 0 always stays. */
+  /* When the table is too wide, the column of the highest rank is left out first, and one of rank 0 never. A column
+   * whose cells are all "-" is left out too. */
   uint32_t rank;
   /* When no further column can be left out, this one may be cut to so many characters; 0: never. */
   size_t least;
@@ -65,6 +65,9 @@ void text_cells(char cell[][TEXT_CELL_MAX], const char *const *texts, size_t cou
              sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
 
 struct text_fit {
+  const struct text_column *columns; /* of the table */
+  size_t column_count;
+  bool shown[TEXT_COLUMNS_MAX];
   bool cut;                       /* a cell ends in "~" */
   char dropped[TEXT_DROPPED_MAX]; /* headings of the columns that are left out: "waves, error" */
 };
@@ -72,6 +75,15 @@ struct text_fit {
 /* Writes a line of headings, a line of units if any column has one, and a line per row, fitted to the stream's width.
  */
 struct text_fit text_table_write(FILE *, const struct text_table *);
+
+/* What a column holds, as "heading = help"; a row of a table that ends with a NULL heading. */
+struct text_meaning {
+  const char *heading, *help;
+};
+/* Is a column with this heading shown? `unit` NULL: with any unit. */
+bool text_fit_shows(const struct text_fit *, const char *heading, const char *unit);
+/* Writes, as one paragraph, the meanings of the columns that are shown, and then `more`. */
+void text_legend(FILE *, const struct text_fit *, const struct text_meaning *, const char *more);
 
 /* Writes what did not fit, and where else it is ("--csv and --json"; NULL: nowhere). Writes nothing when everything
  * fitted. */

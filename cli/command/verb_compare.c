@@ -1,4 +1,5 @@
 /* The verb compare: is the new report slower than the base? */
+#include "cli/base/output.h"
 #include "cli/base/owned.h"
 #include "cli/command/commands.h"
 #include "cli/report/measured.h"
@@ -15,6 +16,7 @@ struct status verb_compare(const struct options *options, struct outcome *outcom
   settings.once = true;
   TRY(compare_build(&base, &now, &settings, &compare));
   compare.base_path = options->reports.item[0];
+  compare.is_same_file = output_is_same_file(options->reports.item[0], options->reports.item[1]);
   outcome_of_compare(&compare, compare.exit_code, outcome);
   return outputs_write_compare(options, &compare);
 }

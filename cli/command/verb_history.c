@@ -10,21 +10,53 @@
 #include "cli/command/commands.h"
 #include "cli/page/page.h"
 
-/* Folders in folders, and the files of which stderr says why they are left out. */
-enum { DEPTH_MAX = 8, TOLD_MAX = 10, COMMITS_BYTES_MAX = 16 << 20 };
+/* Folders in folders, and the reasons for leaving files out that stderr says. */
+enum { DEPTH_MAX = 8, REASONS_MAX = 10, COMMITS_BYTES_MAX = 16 << 20 };
+
+/* Why files are left out: what a message says after "PATH:LINE:COLUMN: ". */
+struct reason {
+  char first[PATH_MAX], text[STATUS_TEXT_MAX];
+  size_t files;
+};
 
 struct reader {
   const struct options *options;
   struct history history;
+  size_t reason_count;
+  struct reason reason[REASONS_MAX];
 };
 
 /* ---- files --------------------------------------------------------------------------------------------------- */
 
 /* A file of a folder may be of another kind, or damaged; the history of the others is worth as much. */
-static void leave_out(struct reader *reader, const struct status *why) {
-  size_t *left_out = &reader->history.left_out;
-  if (++*left_out <= TOLD_MAX) text_say(stderr, "left out: %s", why->text);
-  if (*left_out == TOLD_MAX + 1) text_say(stderr, "more files are left out for such reasons");
+static void leave_out(struct reader *reader, const char *path, const struct status *why) {
+  const size_t length = strlen(path);
+  const char *text = strncmp(why->text, path, length) == 0 ? why->text + length : why->text;
+  text += strspn(text, ":0123456789 ");
+  ++reader->history.left_out;
+  for (size_t i = 0; i < reader->reason_count; ++i) {
+    if (strcmp(reader->reason[i].text, text) != 0) continue;
+    ++reader->reason[i].files;
+    return;
+  }
+  if (reader->reason_count == REASONS_MAX) return;
+  struct reason *reason = &reader->reason[reader->reason_count++];
+  snprintf(reason->first, sizeof reason->first, "%s", path);
+  snprintf(reason->text, sizeof reason->text, "%s", text);
+  reason->files = 1;
+}
+
+static void tell_left_out(const struct reader *reader) {
+  size_t told = 0;
+  for (size_t i = 0; i < reader->reason_count; ++i) {
+    const struct reason *reason = &reader->reason[i];
+    told += reason->files;
+    if (reason->files == 1) text_say(stderr, "left out: %s: %s", reason->first, reason->text);
+    if (reason->files > 1)
+      text_say(stderr, "left out: %zu files, the first is %s: %s", reason->files, reason->first, reason->text);
+  }
+  if (told < reader->history.left_out)
+    text_say(stderr, "left out: %zu files for other reasons", reader->history.left_out - told);
 }
 
 static struct status add_data(struct reader *reader, const char *path, struct journal_data *data) {
@@ -60,7 +92,7 @@ static struct status read_entry(struct reader *reader, const char *folder, const
     return status_ok();
   const struct status status = read_file(reader, path);
   if (status.code != STATUS_INPUT && status.code != STATUS_NOT_COMPARABLE) return status;
-  leave_out(reader, &status);
+  leave_out(reader, path, &status);
   return status_ok();
 }
 
@@ -126,6 +158,7 @@ struct status verb_history(const struct options *options, struct outcome *outcom
   TRY(outputs_probe(options));
   TRY(check_since(options->since));
   for (size_t i = 0; i < options->reports.count; ++i) TRY(read_path(&reader, options->reports.item[i], 0));
+  tell_left_out(&reader);
   TRY(order(&reader));
   if (reader.history.run_count == 0)
     return status_make(STATUS_INPUT,

@@ -148,13 +148,13 @@ struct splits {
 static struct status add_interval(const struct series *series, size_t from, size_t to, struct splits *out) {
   TRY(owned_grow(&out->item, out->count, &out->room, sizeof *out->item, "intervals"));
   out->item[out->count++] = best_split(series, from, to);
-  out->tests += to - from - 2 * CHANGE_SIDE_LEAST + 1;
+  out->tests += to - from - CHANGE_VALUES_LEAST + 1;
   return status_ok();
 }
 
 /* All of the series, then ever shorter intervals, each of which overlaps the next one by half. */
 static struct status seed(const struct series *series, struct splits *out) {
-  for (double length = (double)series->count; length >= 2 * CHANGE_SIDE_LEAST; length /= sqrt(2)) {
+  for (double length = (double)series->count; length >= CHANGE_VALUES_LEAST; length /= sqrt(2)) {
     const size_t long_as = (size_t)ceil(length), count = 2 * (size_t)ceil((double)series->count / length) - 1;
     const double stride = count > 1 ? (double)(series->count - long_as) / (double)(count - 1) : 0;
     for (size_t i = 0; i < count; ++i) {
@@ -197,7 +197,7 @@ static void place(const struct series *series, struct found *found) {
   for (size_t i = 0; i < found->count; ++i) {
     const size_t from = i > 0 ? found->item[i - 1].at : 0;
     const size_t to = i + 1 < found->count ? found->item[i + 1].at : series->count;
-    if (to - from >= 2 * CHANGE_SIDE_LEAST) {
+    if (to - from >= CHANGE_VALUES_LEAST) {
       found->item[i] = best_split(series, from, to);
     } else {
       found->item[i] = (struct split){.from = from, .at = found->item[i].at, .to = to, .chance = 1};
@@ -276,7 +276,7 @@ struct status change_find(const double *value, size_t count, struct change_point
   OWNED(free_splits) struct splits splits = {.count = 0};
   struct found found = {.count = 0};
   *out = (struct change_points){.count = 0};
-  if (count < 2 * CHANGE_SIDE_LEAST) return status_ok();
+  if (count < CHANGE_VALUES_LEAST) return status_ok();
   TRY(gather(&series));
   TRY(seed(&series, &splits));
   const double level = CHANGE_FALSE_ALARMS / (double)splits.tests;

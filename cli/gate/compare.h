@@ -195,6 +195,7 @@ struct compare {
   struct compare_settings settings;
   const struct journal_data *base, *now;
   const char *base_path; /* of the base report, for again_command; NULL: not a file */
+  bool is_same_file;     /* both reports were read from one file */
   struct compare_difference difference[COMPARE_DIFFERENCES_MAX];
   uint32_t difference_count;
   bool comparable;            /* no fatal difference */

@@ -396,6 +396,8 @@ struct status history_judge(struct history *history) {
   return status_ok();
 }
 
+bool history_is_judged(const struct history_series *series) { return series->count >= CHANGE_VALUES_LEAST; }
+
 bool history_is_regression(const struct history_series *series, const struct history_change *change) {
   return !series->is_anchor && change->stands && change->point.shift > 0 && change->besides[0] == '\0';
 }

@@ -16,6 +16,8 @@
  * neighbours are moved towards it first, so that a few disturbed runs are no change. */
 
 enum { CHANGE_POINTS_MAX = 32, CHANGE_SIDE_LEAST = 3 };
+/* In fewer values no change can be found. */
+enum { CHANGE_VALUES_LEAST = 2 * CHANGE_SIDE_LEAST };
 #define CHANGE_FALSE_ALARMS 0.05
 /* A smaller change, as a difference of logarithms, is nobody's business. */
 #define CHANGE_SHIFT_LEAST 0.005
@@ -108,6 +110,8 @@ void history_free(struct history *);
 
 /* The level of a point as its series counts it, a logarithm; NAN where that is not known. */
 double history_value(const struct history *, const struct history_series *, const struct history_point *);
+/* Has the series enough points for a change to be found? */
+bool history_is_judged(const struct history_series *);
 /* Is it a slowdown that stands, and for which a kernel is to blame? */
 bool history_is_regression(const struct history_series *, const struct history_change *);
 
@@ -136,7 +140,8 @@ const char *history_sinks_word(const struct history_item *);
 /* The change in percent: "+3.1 %". */
 enum { HISTORY_PERCENT_MAX = 32 };
 void history_sinks_percent(double shift, char out[HISTORY_PERCENT_MAX]);
-/* "3 series of 2 cases in 40 runs, 2026-01-02 to 2026-03-04; 1 file left out", and the answer: "1 is slower". */
+/* "3 series of 2 cases in 40 runs, 2026-01-02 to 2026-03-04; 1 file left out", and the answer: "1 series is slower
+ * since a commit", "cannot tell: 3 of 3 series have fewer than 6 runs". */
 enum { HISTORY_LINE_MAX = 512 };
 void history_sinks_counts(const struct history *, char out[HISTORY_LINE_MAX]);
 void history_sinks_answer(const struct history *, char out[HISTORY_LINE_MAX]);

@@ -73,7 +73,14 @@ void history_sinks_counts(const struct history *history, char out[HISTORY_LINE_M
     text_append(out, HISTORY_LINE_MAX, "; %zu file%s left out", history->left_out, history->left_out == 1 ? "" : "s");
 }
 
+static size_t count_judged(const struct history *history) {
+  size_t judged = 0;
+  for (size_t i = 0; i < history->series_count; ++i) judged += history_is_judged(&history->series[i]);
+  return judged;
+}
+
 void history_sinks_answer(const struct history *history, char out[HISTORY_LINE_MAX]) {
+  const size_t judged = count_judged(history), series_count = history->series_count;
   size_t slower = 0, other = 0;
   for (size_t i = 0; i < history->series_count; ++i) {
     const struct history_series *series = &history->series[i];
@@ -83,12 +90,17 @@ void history_sinks_answer(const struct history *history, char out[HISTORY_LINE_M
     slower += regressions > 0;
     other += regressions == 0 && (series->change_count > 0 || !isnan(series->drift));
   }
-  if (slower == 0) {
-    snprintf(out, HISTORY_LINE_MAX, "no series is slower because of a commit");
-  } else {
+  out[0] = '\0';
+  if (slower > 0) {
     snprintf(out, HISTORY_LINE_MAX, "%zu series %s slower since a commit", slower, slower == 1 ? "is" : "are");
+  } else if (judged > 0) {
+    snprintf(out, HISTORY_LINE_MAX, "no series is slower because of a commit");
   }
   if (other > 0) text_append(out, HISTORY_LINE_MAX, "; %zu changed otherwise", other);
+  if (judged < series_count)
+    text_append(out, HISTORY_LINE_MAX, "%scannot tell: %zu of %zu series %s fewer than %d runs",
+                judged > 0 ? "; " : "", series_count - judged, series_count, series_count == 1 ? "has" : "have",
+                CHANGE_VALUES_LEAST);
 }
 
 /* ---- text: changes ------------------------------------------------------------------------------------------- */
@@ -99,6 +111,11 @@ static const struct text_column change_columns[] = {
     {"commit", "", true, 0, 0}, {"date", "", true, 1, 0},     {"surely", "", true, 2, 0},
 };
 enum { CHANGE_COLUMNS = sizeof change_columns / sizeof *change_columns };
+static const struct text_meaning change_meanings[] = {{"time", "change of the time"},
+                                                      {"bounds", "its 95 % bounds"},
+                                                      {"commit", "the first one measured with the change"},
+                                                      {"surely", "the range that holds it in 19 of 20 cases"},
+                                                      {NULL, NULL}};
 
 static const struct history_run *run_of(const struct history_item *item, size_t point) {
   return &item->history->runs[item->series->points[point].run];
@@ -152,8 +169,7 @@ static void print_changes(const struct history_item *items, size_t count, FILE *
                                    .tone = tone_of_change};
   fputc('\n', file);
   const struct text_fit fit = text_table_write(file, &table);
-  text_wrap(file, "", 0,
-            "time = change of the time, with its 95 % bounds; commit = the first with it, surely in the range A..B");
+  text_legend(file, &fit, change_meanings, "");
   text_fit_print(file, &fit, "--json");
   print_besides(items, count, file);
 }
@@ -162,10 +178,15 @@ static void print_changes(const struct history_item *items, size_t count, FILE *
 
 static const struct text_column series_columns[] = {
     {"variant", "", true, 0, 12}, {"mode", "", true, 0, 0},    {"runs", "", false, 3, 0},
-    {"first", "us", false, 2, 0}, {"now", "us", false, 0, 0},  {"speed", "x ref", false, 0, 0},
+    {"first", "us", false, 2, 0}, {"now", "us", false, 0, 0},  {"vs ref", "", false, 0, 0},
     {"change", "", false, 0, 0},  {"against", "", true, 4, 0}, {"card", "", true, 5, 8},
 };
 enum { SERIES_COLUMNS = sizeof series_columns / sizeof *series_columns };
+static const struct text_meaning series_meanings[] = {
+    {"vs ref", "time of the reference in turns / time"},
+    {"change", "sum of the changes that were found"},
+    {"against", "what tells a slower card or host from a slower kernel"},
+    {NULL, NULL}};
 
 static const char *const bases[] = {
     [HISTORY_IN_TURNS] = "reference in turns", [HISTORY_ANCHORED] = "anchors", [HISTORY_ALONE] = "nothing"};
@@ -179,7 +200,7 @@ static double change_of(const struct history_series *series) {
 
 static void fill_series(const void *of, char cell[][TEXT_CELL_MAX]) {
   static const struct history_point none = {.us = NAN, .ratio = NAN};
-  const struct history_series *series = of;
+  const struct history_series *series = *(const struct history_series *const *)of;
   const struct history_point *first = series->count > 0 ? series->points : &none,
                              *last = series->count > 0 ? &series->points[series->count - 1] : &none;
   const bool has_changed = series->change_count > 0 || !isnan(series->drift);
@@ -192,7 +213,29 @@ static void fill_series(const void *of, char cell[][TEXT_CELL_MAX]) {
 }
 
 static void group_series(const void *of, char out[TEXT_CELL_MAX]) {
-  snprintf(out, TEXT_CELL_MAX, "%.*s", TEXT_CELL_MAX - 1, ((const struct history_series *)of)->key);
+  snprintf(out, TEXT_CELL_MAX, "%.*s", TEXT_CELL_MAX - 1, (*(const struct history_series *const *)of)->key);
+}
+
+/* Of the others there is nothing to say. */
+static struct status print_series(const struct history *history, FILE *file) {
+  OWNED_ARRAY(const struct history_series *, rows, history->series_count, "rows of a table");
+  size_t count = 0;
+  for (size_t i = 0; i < history->series_count; ++i) {
+    if (history_is_judged(&history->series[i])) rows[count++] = &history->series[i];
+  }
+  const struct text_table table =
+      TEXT_TABLE(series_columns, SERIES_COLUMNS, rows, count, fill_series, .group = group_series);
+  if (count > 0) {
+    fputc('\n', file);
+    const struct text_fit fit = text_table_write(file, &table);
+    text_legend(file, &fit, series_meanings, "");
+    text_fit_print(file, &fit, "--csv and --json");
+  }
+  if (count < history->series_count)
+    text_paragraph(file, "", "%zu series of fewer than %d runs %s not listed; --csv and --json have all",
+                   history->series_count - count, CHANGE_VALUES_LEAST,
+                   history->series_count - count == 1 ? "is" : "are");
+  return status_ok();
 }
 
 struct status history_sinks_text(const struct history *history, FILE *file) {
@@ -202,23 +245,10 @@ struct status history_sinks_text(const struct history *history, FILE *file) {
   TRY(history_sinks_list(history, &items, &count));
   history_sinks_counts(history, counts);
   history_sinks_answer(history, answer);
-  fprintf(file, "%s\n%s\n", answer, counts);
+  text_paragraph(file, "", "%s", answer);
+  text_paragraph(file, "", "%s", counts);
   print_changes(items, count, file);
-  const struct text_table table = {.columns = series_columns,
-                                   .column_count = SERIES_COLUMNS,
-                                   .rows = history->series,
-                                   .row_bytes = sizeof *history->series,
-                                   .row_count = history->series_count,
-                                   .fill = fill_series,
-                                   .group = group_series};
-  fputc('\n', file);
-  const struct text_fit fit = text_table_write(file, &table);
-  text_wrap(
-      file, "", 0,
-      "speed = time of the reference in turns / time; change = sum of the changes that were found; against = what "
-      "tells a slower card or host from a slower kernel");
-  text_fit_print(file, &fit, "--csv and --json");
-  return status_ok();
+  return print_series(history, file);
 }
 
 /* ---- rows: a point with all that is known of it ---------------------------------------------------------------- */
@@ -338,6 +368,8 @@ struct status history_sinks_json(const struct history *history, FILE *file) {
   json_add_string(root, "answer", answer);
   json_add_uint(root, "runs", history->run_count);
   json_add_uint(root, "left_out", history->left_out);
+  json_add_uint(root, "series_judged", count_judged(history));
+  json_add_uint(root, "runs_needed", CHANGE_VALUES_LEAST);
   json_add_item(root, "series", cJSON_CreateArray());
   return json_write_list(root, &series, "a history", file);
 }

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/base/text.h"
+
 /* ---- evidence ------------------------------------------------------------------------------------------------ */
 
 /* A time of 0 (below the timer's resolution) or NAN is no observation. */
@@ -163,7 +165,8 @@ struct grounds {
   struct rank_interval time, cycles; /* for the words alone; NAN where clocks are not known */
   struct compare_limits limits;
   struct student_score few; /* of few pairs; without freedom: there are as many as were planned */
-  bool is_implausible;      /* a time of it is none */
+  bool is_below_floor;      /* of what the hardware can do: a time of it is none */
+  bool is_far_off;          /* of the other processes of its side */
   bool hides_slowdowns;     /* the floor does, and not what was asked for: nothing can be told */
 };
 
@@ -338,7 +341,9 @@ static enum compare_verdict verdict_of_few(const struct grounds *g) {
 
 static enum compare_verdict verdict_of(const struct grounds *g) {
   const bool paired = g->settings->paired, faster = is_faster(g);
-  if (g->is_implausible || is_below(g, TIME, -log(COMPARE_FASTER_MOST))) return COMPARE_implausible;
+  if (g->is_below_floor) return COMPARE_implausible;
+  if (g->is_far_off || is_below(g, TIME, -log(COMPARE_FASTER_MOST)))
+    return has_few(g) ? COMPARE_inconclusive : COMPARE_implausible;
   if (g->few.freedom > 0 && !g->hides_slowdowns) return verdict_of_few(g);
   if (has_few(g) || g->hides_slowdowns) return COMPARE_inconclusive;
   if (is_slower(g, TIME)) return verdict_of_slower(g);
@@ -387,6 +392,9 @@ static void explain_few(const struct grounds *g, struct compare_row *row) {
         (unsigned)row->base.processes, row->base.processes == 1 ? "" : "es", (unsigned)row->now.processes,
         COMPARE_SIDE_MIN, COMPARE_BASELINE_MIN);
   }
+  if (row->ratio < 1 / COMPARE_FASTER_MOST)
+    text_append(row->reason, sizeof row->reason, "; look at both reports: the new time is %.0f times as short",
+                1 / row->ratio);
 }
 
 static void explain_noise(const struct grounds *g, struct compare_row *row) {
@@ -483,8 +491,8 @@ static void set_limits(const struct compare_evidence *seen, struct grounds *g) {
   const double overhead_us = row->event_overhead_us;
   const double least_us = fmin(seen->base.least_us, seen->now.least_us);
   g->limits = row->limits;
-  g->is_implausible = least_us < COMPARE_PHYSICAL_SHARE * row->physical_us;
-  g->hides_slowdowns = false;
+  g->is_below_floor = least_us < COMPARE_PHYSICAL_SHARE * row->physical_us;
+  g->is_far_off = g->hides_slowdowns = false;
   /* What no median between these two can change. */
   if (judge_floor_threshold(row->floor_us, least_us - overhead_us) < row->limits.relative &&
       fmax(seen->base.most_us, seen->now.most_us) <= COMPARE_FASTER_MOST * least_us)
@@ -493,7 +501,7 @@ static void set_limits(const struct compare_evidence *seen, struct grounds *g) {
   const double floor = judge_floor_threshold(row->floor_us, sqrt((base_us - overhead_us) * (now_us - overhead_us)));
   if (g->fewest > 0) g->limits = judge_limits(fmax(row->limits.relative, floor));
   g->hides_slowdowns = floor > COMPARE_RAISED_MOST && floor >= row->limits.relative;
-  g->is_implausible = g->is_implausible || fmin(base_us, now_us) > COMPARE_FASTER_MOST * least_us;
+  g->is_far_off = fmin(base_us, now_us) > COMPARE_FASTER_MOST * least_us;
 }
 
 /* The order of so few pairs says little; their noise is known better. */
@@ -542,8 +550,9 @@ void judge_timed(const struct compare_settings *settings, const struct compare_e
   if (judge_has_few(settings, seen) && g.fewest > 1) g.few = score_of_few(seen, &g);
   row->has_ratio = g.fewest > 0;
   row->verdict = verdict_of(&g);
-  /* Times that are not fit prove neither of the two verdicts that pass. */
-  const bool proves_nothing = unfit != NULL && (row->verdict == COMPARE_same || row->verdict == COMPARE_improved);
+  /* Times that are not fit prove neither of the two verdicts that pass, and no fault of the other side. */
+  const bool proves_nothing = unfit != NULL && (row->verdict == COMPARE_same || row->verdict == COMPARE_improved ||
+                                                (row->verdict == COMPARE_implausible && !g.is_below_floor));
   if (!settings->only_verdicts) {
     fill_row(seen, &g, row);
     explain(&g, row);

@@ -9,18 +9,6 @@
 
 /* ---- words --------------------------------------------------------------------------------------------------- */
 
-static const struct {
-  enum exit_code code;
-  const char *meaning;
-} outcomes[] = {
-    {EXIT_CODE_OK, "every expected case is present, right and not slower"},
-    {EXIT_CODE_REGRESSION, "a case, or all cases together, became slower"},
-    {EXIT_CODE_WRONG, "a result did not match the oracle"},
-    {EXIT_CODE_COVERAGE, "a case is missing, failed, new or implausible, or nothing was compared"},
-    {EXIT_CODE_INCONCLUSIVE, "too noisy, or too few processes, to decide"},
-    {EXIT_CODE_NOT_COMPARABLE, "the two reports are not comparable"},
-};
-
 uint64_t sinks_expected(const struct compare *compare) {
   return compare->row_count - compare->verdict_count[COMPARE_added] - compare->verdict_count[COMPARE_untimed];
 }
@@ -48,16 +36,93 @@ struct sinks_line sinks_counts_text(const struct compare *compare) {
   return out;
 }
 
-struct sinks_line sinks_outcome_text(const struct compare *compare) {
-  const char *meaning = "";
-  struct sinks_line out;
-  for (size_t i = 0; i < sizeof outcomes / sizeof *outcomes; ++i) {
-    if (outcomes[i].code == compare->exit_code) meaning = outcomes[i].meaning;
+/* Have all undecided rows fewer processes than a verdict needs? */
+static bool all_have_few(const struct compare *compare) {
+  const uint32_t least = compare->settings.paired ? COMPARE_PAIRS_MIN : COMPARE_SIDE_MIN;
+  for (size_t i = 0; i < compare->row_count; ++i) {
+    const struct compare_row *row = &compare->rows[i];
+    if (row->verdict == COMPARE_inconclusive && row->base.processes >= least && row->now.processes >= least)
+      return false;
   }
-  if (compare->exit_code == EXIT_CODE_OK) {
-    snprintf(out.text, sizeof out.text, "passed: %s", meaning);
+  return true;
+}
+
+/* ": 1 process each, 3 needed" */
+static void append_few(const struct compare *compare, struct sinks_line *out) {
+  uint32_t least = UINT32_MAX, most = 0;
+  if (!all_have_few(compare)) {
+    text_append(out->text, sizeof out->text, ", for the reasons below");
+    return;
+  }
+  for (size_t i = 0; i < compare->row_count; ++i) {
+    const struct compare_row *row = &compare->rows[i];
+    const uint32_t base = row->base.processes, now = row->now.processes;
+    if (row->verdict != COMPARE_inconclusive) continue;
+    least = base < now ? (base < least ? base : least) : now < least ? now : least;
+    most = base > now ? (base > most ? base : most) : now > most ? now : most;
+  }
+  const char *unit = compare->settings.paired ? most == 1 ? " pair" : " pairs"
+                     : most == 1              ? " process"
+                                              : " processes";
+  text_append(out->text, sizeof out->text, ": %" PRIu32, least);
+  if (most > least) text_append(out->text, sizeof out->text, " to %" PRIu32, most);
+  text_append(out->text, sizeof out->text, "%s%s, %d needed", unit, compare->settings.paired ? "" : " each",
+              compare->settings.paired ? COMPARE_PAIRS_MIN : COMPARE_SIDE_MIN);
+}
+
+static void append_differences(const struct compare *compare, struct sinks_line *out) {
+  const char *before = ": they differ in ";
+  text_append(out->text, sizeof out->text, "the two reports are not comparable");
+  for (size_t i = 0; i < compare->difference_count; ++i) {
+    if (!compare->difference[i].fatal) continue;
+    text_append(out->text, sizeof out->text, "%s%s", before, compare->difference[i].key);
+    before = ", ";
+  }
+}
+
+/* "264 of 396 rows are missing in the new report; 132 cannot be judged: 1 process each, 3 needed" */
+static void append_causes(const struct compare *compare, struct sinks_line *out) {
+  static const struct {
+    const char *one, *many;
+  } causes[COMPARE_VERDICT_COUNT] = {
+      [COMPARE_wrong] = {"is wrong", "are wrong"},
+      [COMPARE_implausible] = {"has a time that cannot be", "have times that cannot be"},
+      [COMPARE_missing] = {"is missing in the new report", "are missing in the new report"},
+      [COMPARE_regressed] = {"is slower", "are slower"},
+      [COMPARE_cycles] = {"needs more SM cycles", "need more SM cycles"},
+      [COMPARE_added] = {"is only in the new report", "are only in the new report"},
+      [COMPARE_clock] = {"cannot be judged at unlike clocks", "cannot be judged at unlike clocks"},
+      [COMPARE_inconclusive] = {"cannot be judged", "cannot be judged"}};
+  bool any = false;
+  for (size_t i = 0; i < COMPARE_VERDICT_COUNT; ++i) {
+    const enum compare_verdict verdict = verdict_worst_first[i];
+    const uint64_t count = compare->verdict_count[verdict];
+    if (count == 0 || compare_exit_code_of(&compare->settings, verdict) == EXIT_CODE_OK) continue;
+    text_append(out->text, sizeof out->text, "%s%" PRIu64, any ? "; " : "", count);
+    if (!any) text_append(out->text, sizeof out->text, " of %zu rows", compare->row_count);
+    text_append(out->text, sizeof out->text, " %s", count == 1 ? causes[verdict].one : causes[verdict].many);
+    if (verdict == COMPARE_inconclusive) append_few(compare, out);
+    any = true;
+  }
+  const bool is_suite = sinks_has_suite(compare) && verdict_exit_code(compare->suite.verdict) == compare->exit_code;
+  if (is_suite && (!any || compare->exit_code == EXIT_CODE_REGRESSION)) {
+    text_append(out->text, sizeof out->text, "%sall cases together: %s, %s", any ? "; " : "",
+                verdict_name(compare->suite.verdict), sinks_numbers(&compare->suite).change);
+  } else if (!any) {
+    text_append(out->text, sizeof out->text, "nothing was compared: no row has times on both sides");
+  }
+}
+
+struct sinks_line sinks_outcome_text(const struct compare *compare) {
+  struct sinks_line out = {"passed: every expected case is present, right and not slower"};
+  if (compare->exit_code == EXIT_CODE_OK) return out;
+  snprintf(out.text, sizeof out.text,
+           "%s, exit code %d: ", compare->exit_code == EXIT_CODE_INCONCLUSIVE ? "UNDECIDED" : "FAILED",
+           (int)compare->exit_code);
+  if (compare->exit_code == EXIT_CODE_NOT_COMPARABLE) {
+    append_differences(compare, &out);
   } else {
-    snprintf(out.text, sizeof out.text, "FAILED, exit code %d: %s", (int)compare->exit_code, meaning);
+    append_causes(compare, &out);
   }
   return out;
 }
@@ -93,9 +158,16 @@ void sinks_failure_text(const struct compare *compare, char out[COMPARE_FAILURE_
   if (!compare->comparable && compare->difference_count > 0) {
     put_difference(compare, out);
   } else if (rows > 0) {
-    snprintf(out, COMPARE_FAILURE_MAX, "%zu of %zu rows: %.200s, first: %s %s %s: %s", rows, compare->row_count,
-             sinks_verdicts_text(count).text, first->key, first->variant, time_mode_name(first->mode),
-             sinks_row_text(first));
+    snprintf(out, COMPARE_FAILURE_MAX, "%zu of %zu rows: %.200s", rows, compare->row_count,
+             sinks_verdicts_text(count).text);
+    if (count[COMPARE_inconclusive] == rows && all_have_few(compare)) {
+      struct sinks_line few = {""};
+      append_few(compare, &few);
+      text_append(out, COMPARE_FAILURE_MAX, "%s", few.text);
+    } else {
+      text_append(out, COMPARE_FAILURE_MAX, ", first: %s %s %s: %s", first->key, first->variant,
+                  time_mode_name(first->mode), sinks_row_text(first));
+    }
   } else if (sinks_has_suite(compare) && verdict_exit_code(compare->suite.verdict) == compare->exit_code) {
     snprintf(out, COMPARE_FAILURE_MAX, "%s", sinks_suite_text(compare).text);
   } else {
@@ -120,10 +192,15 @@ struct sinks_line sinks_suite_text(const struct compare *compare) {
   struct sinks_line out;
   const struct compare_row *suite = &compare->suite;
   const struct sinks_numbers is = sinks_numbers(suite);
-  const bool has_bounds = strcmp(is.bounds, "-") != 0 && suite->reason[0] == '\0'; /* a reason has them itself */
+  /* A reason has the bounds itself; that of the rows is told with them. */
+  const bool has_reason = suite->reason[0] != '\0', has_bounds = strcmp(is.bounds, "-") != 0 && !has_reason;
+  bool is_told = false;
+  for (size_t i = 0; i < compare->row_count && has_reason && !is_told; ++i)
+    is_told = strcmp(compare->rows[i].reason, suite->reason) == 0;
   snprintf(out.text, sizeof out.text, "all cases together: %s, %s in the geometric mean of %zu rows%s%s%s%s%.300s",
            verdict_name(suite->verdict), is.change, compare->suite_rows, has_bounds ? " (bounds " : "",
-           has_bounds ? is.bounds : "", has_bounds ? ")" : "", suite->reason[0] != '\0' ? ": " : "", suite->reason);
+           has_bounds ? is.bounds : "", has_bounds ? ")" : "", has_reason && !is_told ? ": " : "",
+           is_told ? "" : suite->reason);
   return out;
 }
 
@@ -156,18 +233,16 @@ struct sinks_line sinks_pairs_text(const struct compare *compare) {
   return out;
 }
 
+bool sinks_needs_processes(const struct compare *compare) {
+  return compare->exit_code == EXIT_CODE_INCONCLUSIVE && !compare->is_same_file && all_have_few(compare);
+}
+
 /* What a user does next, by exit code; the first row that fits. */
 static bool is_any(const struct compare *compare) { return compare->exit_code != EXIT_CODE_OK; }
-bool sinks_needs_processes(const struct compare *compare) {
-  if (compare->exit_code != EXIT_CODE_INCONCLUSIVE) return false;
-  for (size_t i = 0; i < compare->row_count; ++i) {
-    const struct compare_row *row = &compare->rows[i];
-    const uint32_t least = compare->settings.paired ? COMPARE_PAIRS_MIN : COMPARE_SIDE_MIN;
-    if (row->verdict == COMPARE_inconclusive && row->base.processes >= least && row->now.processes >= least)
-      return false;
-  }
-  return true;
-}
+static bool is_same_file(const struct compare *compare) { return compare->is_same_file; }
+static bool has_implausible(const struct compare *compare) { return compare->verdict_count[COMPARE_implausible] > 0; }
+static bool has_missing(const struct compare *compare) { return compare->verdict_count[COMPARE_missing] > 0; }
+static bool has_added(const struct compare *compare) { return compare->verdict_count[COMPARE_added] > 0; }
 static bool is_once(const struct compare *compare) { return compare->settings.once; }
 
 static const struct {
@@ -180,8 +255,15 @@ static const struct {
      "measures both programs in turns and confirms what it finds"},
     {EXIT_CODE_REGRESSION, is_any, "look at the rows below; each has the command that measures it again"},
     {EXIT_CODE_WRONG, is_any, "fix the kernel: a result that is wrong has no speed"},
-    {EXIT_CODE_COVERAGE, is_any,
+    {EXIT_CODE_COVERAGE, has_implausible,
+     "find out why a time below cannot be: a kernel that does not do its work, or a fault of the measurement. If the "
+     "new times are right, measure a new base"},
+    {EXIT_CODE_COVERAGE, has_missing,
      "make the cells below run again as in the base; --allow-new accepts cells that only the new report has"},
+    {EXIT_CODE_COVERAGE, has_added,
+     "accept the cells that only the new report has with --allow-new, or measure a new base that has them"},
+    {EXIT_CODE_COVERAGE, is_any, "compare two reports that have times of the same cells"},
+    {EXIT_CODE_INCONCLUSIVE, is_same_file, "name the reports of two runs: both sides are one file"},
     {EXIT_CODE_INCONCLUSIVE, sinks_needs_processes,
      "measure both sides again with more processes: the command of each report (below) with --rounds 7 and --json, "
      "then compare the new files; or measure both programs in turns with `attnbench ab --base PROGRAM`"},

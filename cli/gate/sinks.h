@@ -26,7 +26,7 @@ bool sinks_row_fails(const struct compare *, const struct compare_row *);
 struct sinks_line sinks_counts_text(const struct compare *);
 /* "1 regressed, 38 same": those that are not 0, worst first */
 struct sinks_line sinks_verdicts_text(const uint64_t count[COMPARE_VERDICT_COUNT]);
-/* "FAILED, exit code 1: a case, or all cases together, became slower", "passed: ..." */
+/* "FAILED, exit code 1: 2 of 40 rows are slower", "UNDECIDED, exit code 5: ...", "passed: ..." */
 struct sinks_line sinks_outcome_text(const struct compare *);
 /* Why the exit code is not 0, in one line: "1 of 12 rows: 1 regressed, first: KEY VARIANT hot: ..."; "" when
  * it is. */

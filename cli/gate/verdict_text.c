@@ -16,6 +16,10 @@ static const struct text_column columns[] = {
     {"change", "", false, 0, 0}, {"bounds", "", false, 2, 0}, {"runs", "", false, 3, 0},
 };
 enum { COLUMN_COUNT = sizeof columns / sizeof *columns };
+static const struct text_meaning meanings[] = {{"change", "how much longer the new time is"},
+                                               {"bounds", "its 95 % confidence bounds"},
+                                               {"runs", "processes of base + new"},
+                                               {NULL, NULL}};
 
 static void fill_cells(const void *of, char cell[][TEXT_CELL_MAX]) {
   const struct compare_row *row = *(const struct compare_row *const *)of;
@@ -25,10 +29,11 @@ static void fill_cells(const void *of, char cell[][TEXT_CELL_MAX]) {
   if (row->was_suspect) text_append(cell[0], TEXT_CELL_MAX, "*");
 }
 
-/* Where one process of each side cannot decide, the changes are still what somebody wants to see. */
+/* Where one process of each side cannot decide, changes that would fail or pass as faster are still worth a look. */
 static bool has_line(const struct compare *compare, const struct compare_row *row) {
   const bool is_undecided = row->verdict == COMPARE_inconclusive && row->has_ratio;
-  return !sinks_is_grouped(compare, row) || (is_undecided && compare->settings.once);
+  const bool has_change = fabs(log(row->ratio)) >= log1p(COMPARE_LINE_RATIO * row->threshold);
+  return !sinks_is_grouped(compare, row) || (is_undecided && has_change && compare->settings.once);
 }
 
 /* ---- parts --------------------------------------------------------------------------------------------------- */
@@ -41,7 +46,8 @@ static void print_command(FILE *file, const char *lead, const char *command) {
 /* The verdict, and what to do about it. */
 static void print_answer(FILE *file, const struct compare *compare) {
   const char *advice = sinks_advice(compare);
-  fprintf(file, "%s\n", sinks_outcome_text(compare).text);
+  text_paragraph(file, "", "%s", sinks_outcome_text(compare).text);
+  if (compare->is_same_file && advice[0] == '\0') text_paragraph(file, "", "both sides are one file");
   if (advice[0] != '\0') text_paragraph(file, "what to do: ", "%s", advice);
   if (!sinks_needs_processes(compare)) return;
   print_command(file, "  base: ", compare->base->run.command);
@@ -138,8 +144,7 @@ static void print_rows(FILE *file, const struct compare *compare, const struct c
     fputc('\n', file);
     const struct text_table table = TEXT_TABLE(columns, COLUMN_COUNT, rows, count, fill_cells);
     const struct text_fit fit = text_table_write(file, &table);
-    text_wrap(file, "change = ", 9,
-              "how much longer the new time is; bounds = its 95 % confidence bounds; runs = processes");
+    text_legend(file, &fit, meanings, "");
     print_events(file, compare);
     text_fit_print(file, &fit, "--json and --markdown");
     if (more > 0) fprintf(file, "and %zu more rows, none worse than these; --json has them all\n", more);

@@ -77,10 +77,37 @@ static void print_options(FILE *out, enum verb verb) {
   }
 }
 
-static void print_exit_codes(FILE *out) {
+#define IN(verb) (1u << VERB_##verb)
+#define TRIES    (IN(RUN) | IN(AB) | IN(GATE) | IN(TUNE))
+#define SHOWS    (IN(REPORT) | IN(MERGE) | IN(DIAGNOSE) | IN(COMPARE))
+
+/* Any verb may end with a code that has no row. VERB_COUNT: of all verbs. */
+static bool has_exit_code(enum verb verb, int code) {
+  static const struct {
+    enum exit_code code;
+    uint32_t verbs;
+  } rows[] = {{EXIT_CODE_REGRESSION, IN(RUN) | IN(AB) | IN(COMPARE) | IN(HISTORY)},
+              {EXIT_CODE_WRONG, TRIES | SHOWS},
+              {EXIT_CODE_COVERAGE, TRIES | SHOWS | IN(PLAN)},
+              {EXIT_CODE_INCONCLUSIVE, IN(RUN) | IN(AB) | IN(GATE) | IN(COMPARE)},
+              {EXIT_CODE_NOT_COMPARABLE, TRIES | SHOWS | IN(HISTORY)},
+              {EXIT_CODE_INPUT, TRIES | SHOWS | IN(HISTORY) | IN(PLAN) | IN(LIST) | IN(DESCRIBE) | IN(INPUTS)},
+              {EXIT_CODE_NO_GPU, TRIES | IN(SELFTEST)},
+              {EXIT_CODE_SIGHUP, TRIES},
+              {EXIT_CODE_SIGINT, TRIES},
+              {EXIT_CODE_SIGTERM, TRIES}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows && verb < VERB_COUNT; ++i) {
+    if ((int)rows[i].code == code) return (rows[i].verbs & (1u << verb)) != 0;
+  }
+  return true;
+}
+
+static void print_exit_codes(FILE *out, enum verb verb) {
   const struct status_exit *exit;
   fputs("\nExit codes\n", out);
-  for (size_t i = 0; (exit = status_exit_at(i)) != NULL; ++i) fprintf(out, "  %3d  %s\n", exit->code, exit->meaning);
+  for (size_t i = 0; (exit = status_exit_at(i)) != NULL; ++i) {
+    if (has_exit_code(verb, exit->code)) fprintf(out, "  %3d  %s\n", exit->code, exit->meaning);
+  }
 }
 
 void options_help_verb(FILE *out, enum verb verb) {
@@ -89,7 +116,7 @@ void options_help_verb(FILE *out, enum verb verb) {
   print_wrapped(out, 0, row->help);
   fprintf(out, "\nExample: %s\n", row->example);
   print_options(out, verb);
-  print_exit_codes(out);
+  print_exit_codes(out, verb);
 }
 
 void options_help_short(FILE *out) {
@@ -125,7 +152,7 @@ void options_help(FILE *out) {
       "a last line that says why. Pages that are named, such as results/gate.md, are\n"
       "in the sources, and in share/attnbench/doc of an installation.\n",
       out);
-  print_exit_codes(out);
+  print_exit_codes(out, VERB_COUNT);
   fputs(
       "\nExamples\n"
       "  attnbench --sweep v3\n"

@@ -86,7 +86,6 @@ static void format(double number, enum columns_id column, char out[UNITS_TEXT_MA
     case COLUMNS_HOT_RATIO:
     case COLUMNS_COLD_RATIO:
     case COLUMNS_RESIDUAL: units_format_fixed(number, 2, out); break;
-    case COLUMNS_WAVES: units_format_fixed(number, number < 0.1 ? 4 : 2, out); break;
     case COLUMNS_ERROR: units_format_exponent(number, out); break;
     case COLUMNS_POWER: units_format_fixed(number, 0, out); break;
     case COLUMNS_SPEEDUP:
@@ -94,6 +93,13 @@ static void format(double number, enum columns_id column, char out[UNITS_TEXT_MA
     case COLUMNS_KERNEL: units_format_fixed(number, number < 0.1 ? 3 : 2, out); break;
     default: units_format(number, out); break;
   }
+}
+
+/* Two digits after the point in every row. */
+static void waves_text(const struct report_row *row, double waves, char out[TEXT_CELL_MAX]) {
+  const char *mark = mark_of(row, COLUMNS_WAVES), *tiny = mark[0] != '\0' ? ">0.00" : "<0.01";
+  const bool is_tiny = waves < 0.005;
+  snprintf(out, TEXT_CELL_MAX, "%s%s", is_tiny ? "" : mark, is_tiny ? tiny : units_fixed(waves, 2).text);
 }
 
 static void number_text(const struct report_row *row, enum columns_id column, char out[TEXT_CELL_MAX]) {
@@ -134,6 +140,7 @@ void columns_text(const struct report_row *row, enum columns_id column, char out
     case COLUMNS_VARIANT: variant_text(record, out); break;
     case COLUMNS_STATUS: snprintf(out, TEXT_CELL_MAX, "%s", cell_status_name(record->status)); break;
     case COLUMNS_GRID: grid_text(record, out); break;
+    case COLUMNS_WAVES: waves_text(row, columns_number(row, column), out); break;
     case COLUMNS_VERDICT: snprintf(out, TEXT_CELL_MAX, "%s", verdict_of(row)); break;
     default: number_text(row, column, out); break;
   }

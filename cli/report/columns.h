@@ -69,5 +69,6 @@ void notes_device(FILE *, const struct device_info *);
 void notes_planned(FILE *, const struct report *);
 
 /* Prints everything below the table of rows: what its marks and intervals mean, which rows are doubtful, which
- * variants were picked, and why rows have no times. `fit` is that of the table. Fails only for lack of memory. */
+ * variants were picked, and why rows have no times. `fit` is that of the table; NULL: there is
+ * none, and only the reasons of rows without times are printed. Fails only for lack of memory. */
 struct status notes_print(FILE *, const struct report *, const struct text_fit *fit);

@@ -61,17 +61,50 @@ static bool is_alone(const struct report *report, const struct report_row *row) 
   return true;
 }
 
+/* The variant that rows of the case were timed against in turns; "" for none. */
+static const char *reference_of(const struct report *report, size_t first, size_t end, enum time_mode mode) {
+  for (size_t i = first; i < end; ++i) {
+    if (report->records[i].speedup.mode[mode].done) return report->records[i].speedup.reference;
+  }
+  return "";
+}
+
+/* Of the rows of this variant, or of the others, the one with the shortest median; NULL: none was timed. */
+static struct report_row *shortest(struct report_row *rows, size_t count, enum time_mode mode, const char *variant,
+                                   bool is_of_variant) {
+  struct report_row *best = NULL;
+  for (size_t i = 0; i < count; ++i) {
+    const double us = median_us(&rows[i], mode);
+    if (isnan(us) || rows[i].is_twin || (strcmp(rows[i].record->variant, variant) == 0) != is_of_variant) continue;
+    if (best == NULL || us < median_us(best, mode)) best = &rows[i];
+  }
+  return best;
+}
+
+/* How the row compares with its reference in turns: an interval that holds 1 tells nothing. */
+enum turns { TURNS_FASTER, TURNS_TIED, TURNS_SLOWER, TURNS_COUNT };
+static enum turns turns_of(const struct ratio_record *ratio) {
+  return ratio->ci_low > 1 ? TURNS_FASTER : ratio->ci_high < 1 ? TURNS_SLOWER : TURNS_TIED;
+}
+
+/* The ratio in turns decides, since both sides ran at one clock; two medians where it is not known, or a tie. */
+static bool is_slower_than(const struct report_row *row, const struct report_row *reference, enum time_mode mode) {
+  const struct ratio_record *ratio = &row->record->speedup.mode[mode];
+  if (ratio->done && turns_of(ratio) != TURNS_TIED) return turns_of(ratio) == TURNS_SLOWER;
+  return median_us(reference, mode) < median_us(row, mode);
+}
+
 static void mark_fastest(struct report *report, size_t first, size_t end) {
   const enum time_mode mode = mode_of_case(report, first, end);
-  struct report_row *best = NULL;
+  const char *name = reference_of(report, first, end, mode);
+  struct report_row *best = shortest(&report->rows[first], end - first, mode, name, false);
+  struct report_row *reference = shortest(&report->rows[first], end - first, mode, name, true);
   size_t timed = 0;
-  for (size_t i = first; i < end; ++i) {
-    const double us = median_us(&report->rows[i], mode);
-    if (isnan(us) || report->rows[i].is_twin) continue;
-    ++timed;
-    if (best == NULL || us < median_us(best, mode)) best = &report->rows[i];
-  }
-  if (best == NULL || !is_of_one_card(report, first, end)) return;
+  if (!is_of_one_card(report, first, end)) return;
+  if (best != NULL) best->leads_reference = best->record->speedup.mode[mode].done;
+  if (best == NULL || (reference != NULL && is_slower_than(best, reference, mode))) best = reference;
+  if (best == NULL) return;
+  for (size_t i = first; i < end; ++i) timed += !isnan(median_us(&report->rows[i], mode)) && !report->rows[i].is_twin;
   best->is_fastest = timed >= 2;
   best->leads_case = best->is_fastest || is_alone(report, best);
 }
@@ -86,10 +119,10 @@ void fastest_mark(struct report *report) {
 
 /* ---- all cases ------------------------------------------------------------------------------------------------- */
 
+/* Cases that a variant leads. */
 struct winner {
-  const char *variant, *reference; /* NULL: not timed against one in any case that it wins */
-  size_t cases;
-  double least, most; /* times as fast as the reference */
+  const char *variant;
+  size_t wins, alone; /* over other variants; cases of which nothing else was timed */
 };
 
 struct winners {
@@ -102,49 +135,93 @@ static struct winner *winner_of(struct winners *winners, const char *variant) {
     if (strcmp(winners->item[i].variant, variant) == 0) return &winners->item[i];
   }
   struct winner *winner = &winners->item[winners->count++];
-  *winner = (struct winner){.variant = variant, .least = NAN, .most = NAN};
+  *winner = (struct winner){.variant = variant};
   return winner;
-}
-
-static void add_win(struct winners *winners, const struct record *record) {
-  const struct ratio_record *ratio = &record->speedup.mode[record_mode(record)];
-  struct winner *winner = winner_of(winners, record->variant);
-  ++winner->cases;
-  if (!ratio->done) return;
-  winner->reference = record->speedup.reference;
-  winner->least = fmin(winner->least, ratio->ratio);
-  winner->most = fmax(winner->most, ratio->ratio);
 }
 
 static int more_wins_first(const void *a, const void *b) {
   const struct winner *l = a, *r = b;
-  if (l->cases != r->cases) return l->cases > r->cases ? -1 : 1;
+  if (l->wins != r->wins) return l->wins > r->wins ? -1 : 1;
   return strcmp(l->variant, r->variant);
 }
 
-static void append_winner(const struct winners *winners, size_t index, char out[FASTEST_TEXT_MAX]) {
-  const struct winner *winner = &winners->item[index];
-  const struct units_text least = units_fixed(winner->least, 2), most = units_fixed(winner->most, 2);
-  const bool is_range = strcmp(least.text, most.text) != 0;
-  text_append(out, FASTEST_TEXT_MAX, "%s%s", index == 0 ? "fastest: " : "; ", winner->variant);
-  if (index == 0 && winners->cases > 1)
-    text_append(out, FASTEST_TEXT_MAX, " in %zu of %zu cases", winner->cases, winners->cases);
-  if (index > 0) text_append(out, FASTEST_TEXT_MAX, " in %zu", winner->cases);
-  if (winner->reference == NULL) return;
-  text_append(out, FASTEST_TEXT_MAX, ", %sx%s%s%s as fast as %s", least.text, is_range ? " to " : "",
-              is_range ? most.text : "", is_range ? "x" : "", winner->reference);
+static void append_winners(const struct winners *winners, char out[FASTEST_TEXT_MAX]) {
+  const char *before = "fastest: ";
+  for (size_t i = 0; i < winners->count; ++i) {
+    const struct winner *winner = &winners->item[i];
+    if (winner->wins == 0) continue;
+    text_append(out, FASTEST_TEXT_MAX, "%s%s", before, winner->variant);
+    if (i > 0) text_append(out, FASTEST_TEXT_MAX, " in %zu", winner->wins);
+    if (i == 0 && winners->cases > 1)
+      text_append(out, FASTEST_TEXT_MAX, " in %zu of %zu cases", winner->wins, winners->cases);
+    before = ", ";
+  }
+  before = "; ";
+  for (size_t i = 0; i < winners->count && winners->cases > 0; ++i) {
+    const struct winner *winner = &winners->item[i];
+    if (winner->alone == 0) continue;
+    text_append(out, FASTEST_TEXT_MAX, "%s%s alone in %zu more", before, winner->variant, winner->alone);
+    before = ", ";
+  }
+}
+
+/* Cases whose fastest row beside the reference was timed in turns with it, by how it compares. */
+struct rivalry {
+  const char *reference; /* NULL: none was */
+  size_t cases[TURNS_COUNT];
+  double least[TURNS_COUNT], most[TURNS_COUNT]; /* times as fast */
+};
+
+static void add_ratio(struct rivalry *rivalry, const struct record *record) {
+  const struct ratio_record *ratio = &record->speedup.mode[record_mode(record)];
+  const enum turns turns = turns_of(ratio);
+  const bool is_first = rivalry->cases[turns]++ == 0;
+  rivalry->reference = record->speedup.reference;
+  rivalry->least[turns] = is_first ? ratio->ratio : fmin(rivalry->least[turns], ratio->ratio);
+  rivalry->most[turns] = is_first ? ratio->ratio : fmax(rivalry->most[turns], ratio->ratio);
+}
+
+/* "; faster than cudnn in 45 of 46 (1.01x to 11.83x), slower in 1 (0.99x)" */
+static void append_rivalry(const struct rivalry *rivalry, char out[FASTEST_TEXT_MAX]) {
+  static const struct {
+    const char *first, *next;
+  } words[] = {[TURNS_FASTER] = {"faster than", "faster"},
+               [TURNS_TIED] = {"the best other variant is as fast as", "as fast"},
+               [TURNS_SLOWER] = {"the best other variant is slower than", "slower"}};
+  const size_t cases = rivalry->cases[TURNS_FASTER] + rivalry->cases[TURNS_TIED] + rivalry->cases[TURNS_SLOWER];
+  bool is_first = true;
+  for (enum turns turns = 0; turns < TURNS_COUNT; ++turns) {
+    const struct units_text least = units_fixed(rivalry->least[turns], 2),
+                            most = units_fixed(rivalry->most[turns], 2);
+    const bool is_range = strcmp(least.text, most.text) != 0;
+    if (rivalry->cases[turns] == 0) continue;
+    if (is_first) {
+      text_append(out, FASTEST_TEXT_MAX, "%s%s %s in %zu of %zu", out[0] != '\0' ? "; " : "", words[turns].first,
+                  rivalry->reference, rivalry->cases[turns], cases);
+    } else {
+      text_append(out, FASTEST_TEXT_MAX, ", %s in %zu", words[turns].next, rivalry->cases[turns]);
+    }
+    text_append(out, FASTEST_TEXT_MAX, " (%s%s%sx)", least.text, is_range ? "x to " : "", is_range ? most.text : "");
+    is_first = false;
+  }
 }
 
 struct status fastest_text(const struct report *report, char out[FASTEST_TEXT_MAX]) {
   OWNED_ARRAY(struct winner, item, report->row_count, "winners");
   struct winners winners = {.item = item};
+  struct rivalry rivalry = {.reference = NULL};
   out[0] = '\0';
   for (size_t i = 0; i < report->row_count; ++i) {
-    if (!report->rows[i].is_fastest) continue;
-    ++winners.cases;
-    add_win(&winners, report->rows[i].record);
+    const struct report_row *row = &report->rows[i];
+    if (row->leads_reference) add_ratio(&rivalry, row->record);
+    if (!row->leads_case) continue;
+    struct winner *winner = winner_of(&winners, row->record->variant);
+    winners.cases += row->is_fastest;
+    winner->wins += row->is_fastest;
+    winner->alone += !row->is_fastest;
   }
   qsort(winners.item, winners.count, sizeof *winners.item, more_wins_first);
-  for (size_t i = 0; i < winners.count; ++i) append_winner(&winners, i, out);
+  append_winners(&winners, out);
+  append_rivalry(&rivalry, out);
   return status_ok();
 }

@@ -79,6 +79,19 @@ struct status fold_findings(const struct report *report, struct folds *out) {
   return status_ok();
 }
 
+struct status fold_bounds(const struct report *report, bool is_whole, struct folds *out) {
+  for (size_t i = 0; i < report->row_count; ++i) {
+    const struct report_row *row = &report->rows[i];
+    const struct bound_by *bound = &row->bound_by;
+    if (!row->leads_case || !bound->known) continue;
+    TRY(add(out, (struct fold){.kind = bound->limit,
+                               .variant = row->record->variant,
+                               .text = is_whole ? bound->text : time_mode_name(bound->mode),
+                               .worst = row}));
+  }
+  return status_ok();
+}
+
 struct status fold_reasons(const struct report *report, struct folds *out) {
   for (size_t i = 0; i < report->row_count; ++i) {
     const struct record *record = report->rows[i].record;

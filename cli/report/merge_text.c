@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/owned.h"
 #include "cli/base/units.h"
 #include "cli/report/columns.h"
 #include "cli/report/merge.h"
@@ -91,15 +92,29 @@ static void print_reasons(FILE *file, const struct merge *merge) {
   }
 }
 
+/* Rows without times say nothing beside rows that have them. Returns how many rows are left. */
+static size_t leave_planned_out(const struct merge *merge, struct merge_row *rows) {
+  size_t count = 0;
+  for (size_t i = 0; i < merge->row_count; ++i) {
+    if (record_of(&merge->rows[i])->status != CELL_planned) rows[count++] = merge->rows[i];
+  }
+  if (count > 0) return count;
+  memcpy(rows, merge->rows, merge->row_count * sizeof *rows);
+  return merge->row_count;
+}
+
 struct status merge_text_write(const struct merge *merge, FILE *file) {
+  OWNED_ARRAY(struct merge_row, rows, merge->row_count, "rows of a table");
+  const size_t count = leave_planned_out(merge, rows);
   for (size_t i = 0; i < merge->source_count; ++i) print_source(file, merge, i);
   fputc('\n', file);
   const size_t column_count = merge->mixed_devices ? COLUMN_COUNT : COLUMN_COUNT - 1;
-  const struct text_table table = TEXT_TABLE(columns, column_count, merge->rows, merge->row_count, fill_cells,
-                                             .group = group_case, .tone = tone_of);
+  const struct text_table table =
+      TEXT_TABLE(columns, column_count, rows, count, fill_cells, .group = group_case, .tone = tone_of);
   const struct text_fit fit = text_table_write(file, &table);
   fprintf(file, "x best = hot median over the smallest of its case%s\n",
           merge->mixed_devices ? " on the same device; times of unlike devices are not compared" : "");
+  if (count < merge->row_count) fprintf(file, "%zu planned rows are left out\n", merge->row_count - count);
   if (seeds_differ(merge)) fputs("the seeds differ: these are not the same inputs\n", file);
   text_fit_print(file, &fit, "the reports");
   print_reasons(file, merge);

@@ -230,7 +230,8 @@ static void print_kernels_alone(FILE *file, const struct report *report) {
 static bool has_steady(const struct report_row *row) { return row->record->time[TIME_STEADY].done; }
 static bool has_energy(const struct report_row *row) { return isfinite(row->energy_pj_per_flop); }
 
-static void print_steady(FILE *file, const struct report *report) {
+static void print_steady(FILE *file, const struct report *report, const struct text_fit *fit) {
+  const bool has_power = text_fit_shows(fit, "power", NULL), has_pj = text_fit_shows(fit, "energy", NULL);
   const double idle_w = report->journal->policy.idle_power_w;
   char idle[96] = "";
   if (report_first(report, has_steady) == NULL) return;
@@ -239,10 +240,13 @@ static void print_steady(FILE *file, const struct report *report) {
       "launches back to back, once their time no longer changed. Its vs ref comes from turns of a second or more, in "
       "which each side runs at the clock that it sustains; the hot one from short turns, in which both run at one "
       "clock");
-  if (report_first(report, has_energy) == NULL) return;
+  if (report_first(report, has_energy) == NULL || !(has_power || has_pj)) return;
   if (idle_w > 0) snprintf(idle, sizeof idle, "; it holds the %.0f W that the card drew before the run", idle_w);
-  text_paragraph(
-      file, "power, energy = ", "of the whole card while the steady time was taken, by the driver's counter%s", idle);
+  text_paragraph(file,
+                 !has_pj     ? "power = "
+                 : has_power ? "power, energy = "
+                             : "energy = ",
+                 "of the whole card while the steady time was taken, by the driver's counter%s", idle);
 }
 
 /* Without a clock, as on a CPU, three times say too little: whoever else has the processor slows them down more. */
@@ -309,15 +313,25 @@ static struct status print_label(FILE *file, const struct report *report, size_t
 
 /* Of each case once: its rows follow one another, and have the same inputs. */
 static void print_quantisation(FILE *file, const struct report *report) {
-  const char *before = "";
+  const char *before = "", *worst = "";
+  double least = INFINITY, most = 0, max = 0;
+  size_t cases = 0;
   for (size_t i = 0; i < report->row_count; ++i) {
     const struct record *record = &report->records[i];
     const struct quantisation *error = &record->check.oracle.quantisation;
     if (error->rows == 0 || strcmp(record->attn_case.key, before) == 0) continue;
     before = record->attn_case.key;
-    text_paragraph(file, "e4m3 itself: ", "%s: O differs from that of unrounded inputs by %s (RMSE), %s at most",
-                   before, units_short(error->rmse).text, units_short(error->max).text);
+    ++cases;
+    least = fmin(least, error->rmse);
+    if (error->max >= max) worst = before;
+    most = fmax(most, error->rmse);
+    max = fmax(max, error->max);
   }
+  if (cases == 0) return;
+  text_paragraph(file,
+                 "e4m3 itself: ", "O differs from that of unrounded inputs by %s%s%s (RMSE), %s at most, at %s%s",
+                 units_short(least).text, cases > 1 ? " to " : "", cases > 1 ? units_short(most).text : "",
+                 units_short(max).text, worst, cases > 1 ? "; --csv and --json have each case" : "");
 }
 
 static struct status print_reasons(FILE *file, const struct report *report) {
@@ -358,13 +372,15 @@ static void print_sentinel(FILE *file, const struct report *report) {
 }
 
 static void print_conventions(FILE *file, const struct report *report) {
+  char names[256] = "";
+  const char *first = NULL;
   for (unsigned id = 0; id < AXIS_COUNT; ++id) {
     const struct attn_axis *axis = axes_at(id);
-    char lead[TEXT_CELL_MAX];
     if (!report_needs_convention(report, axis)) continue;
-    snprintf(lead, sizeof lead, "%s: ", axis->name);
-    text_paragraph(file, lead, "%s", axis->convention);
+    text_append(names, sizeof names, "%s%s", first != NULL ? ", " : "", axis->name);
+    if (first == NULL) first = axis->name;
   }
+  if (first != NULL) text_paragraph(file, "conventions: ", "%s (`attnbench describe %s` explains one)", names, first);
 }
 
 /* ---- the whole ----------------------------------------------------------------------------------------------- */
@@ -386,13 +402,16 @@ static void print_device(FILE *file, const char *lead, const char *before, const
 void notes_device(FILE *file, const struct device_info *device) { print_device(file, "device    ", "", device); }
 
 /* Whoever reads a file or a pipe has seen it before. */
-static void print_legend(FILE *file, const struct report *report) {
+static void print_legend(FILE *file, const struct report *report, const struct text_fit *fit) {
+  static const struct text_meaning meanings[] = {{"hot", "median of one launch of many back to back"},
+                                                 {"cold", "after a flush of L2"},
+                                                 {"roof", "share of the hardware limit that bounds the case"},
+                                                 {"waves", "blocks over those that the GPU holds at once"},
+                                                 {NULL, NULL}};
   if (!text_is_terminal(file) || report_first(report, has_time) == NULL) return;
-  text_wrap(
-      file, "", 0,
-      "hot = median of one launch of many back to back, cold = after a flush of L2; roof = share of the hardware "
-      "limit that bounds the case; waves = blocks over those that the GPU holds at once; > fastest, ! failed, "
-      "* doubtful. `attnbench describe waves` explains a column, and every other word of a report");
+  text_legend(file, fit, meanings,
+              "; > fastest, ! failed, * doubtful. `attnbench describe hot` explains a column, and every other word "
+              "of a report");
 }
 
 void notes_planned(FILE *file, const struct report *report) {
@@ -401,13 +420,14 @@ void notes_planned(FILE *file, const struct report *report) {
 }
 
 struct status notes_print(FILE *file, const struct report *report, const struct text_fit *fit) {
-  print_legend(file, report);
+  if (fit == NULL) return print_reasons(file, report);
+  print_legend(file, report, fit);
   print_doubts(file, report);
   print_intervals(file, report);
   print_reference(file, report);
-  print_kernels_alone(file, report);
+  if (text_fit_shows(fit, "vs ref", "kernel")) print_kernels_alone(file, report);
   print_choices(file, report);
-  print_steady(file, report);
+  print_steady(file, report, fit);
   print_unsteady_ratios(file, report);
   print_unsteady_clocks(file, report);
   print_sentinel(file, report);

@@ -25,9 +25,10 @@ struct report_row {
     struct finding *item; /* the row's own */
   } findings;
   struct bound_by bound_by;
-  bool is_fastest; /* of its case */
-  bool leads_case; /* the fastest, or the only one that was timed */
-  bool is_twin;    /* it picked a variant that has its own row in the case, so that this one was measured twice */
+  bool is_fastest;      /* of its case */
+  bool leads_case;      /* the fastest, or the only one that was timed */
+  bool leads_reference; /* the fastest of its case beside the reference, with which it was timed in turns */
+  bool is_twin; /* it picked a variant that has its own row in the case, so that this one was measured twice */
 };
 
 struct report {
@@ -97,21 +98,23 @@ struct status report_probe(const char *path, const char *option);
 
 /* The fastest row of each case. */
 
-/* Sets is_twin, is_fastest and leads_case of the rows. The fastest row of a case has the shortest median, hot if the
- * case has hot times; twins are left out, and cases with fewer than two timed rows have none. The rows of a case must
- * be adjacent. */
+/* Sets is_twin, is_fastest, leads_case and leads_reference of the rows. The fastest row of a case has the shortest
+ * median, hot if the case has hot times; against the reference the ratio in turns decides where its interval is on
+ * one side of 1. Twins are left out, and cases with fewer than two timed rows have none. The rows of a case must be
+ * adjacent. */
 void fastest_mark(struct report *);
 
-enum { FASTEST_TEXT_MAX = 512 };
-/* "fastest: wgmma in 30 of 36 cases, 1.02x to 1.80x as fast as cudnn; cudnn in 6": the winners by how many cases they
- * win. "" when no case has two rows to choose from. */
+enum { FASTEST_TEXT_MAX = 1024 };
+/* "fastest: wgmma in 30 of 36 cases, cudnn in 6; mma alone in 2 more; faster than cudnn in 30 of 36 (1.02x to 1.80x),
+ * slower in 6 (0.85x to 0.98x)": the winners by how many cases they win, and how the fastest row of each case beside
+ * the reference compares with it in turns. "" when no case has two rows to choose from, and no row a reference. */
 struct status fastest_text(const struct report *, char out[FASTEST_TEXT_MAX]);
 
 /* Groups rows with the same message about one variant into one entry, which shows the worst row. For the text report.
  */
 
 struct fold {
-  uint32_t kind;       /* a finding id (fold_findings) or a status (fold_reasons) */
+  uint32_t kind;       /* a finding id, a limit or a status (fold_findings, fold_bounds, fold_reasons) */
   const char *variant; /* of the first row */
   const char *text;    /* only rows with equal text share an entry; may be NULL */
   size_t count;        /* rows in the entry */
@@ -132,6 +135,9 @@ struct folds {
 /* One entry per finding id and variant, over the findings that the report shows. The worst come first, by
  * microseconds, then by severity. */
 struct status fold_findings(const struct report *, struct folds *out);
+/* One entry per limit, variant and mode, over what bounds the rows that lead their cases, in the order of the report;
+ * with `is_whole` rows share an entry only if all that is said of them is equal. */
+struct status fold_bounds(const struct report *, bool is_whole, struct folds *out);
 /* One entry per status, variant and reason, over the rows that are neither ok nor planned. Wrong rows have one entry
  * per variant, since the numbers in their reasons differ. */
 struct status fold_reasons(const struct report *, struct folds *out);

@@ -9,7 +9,7 @@
 #include "cli/base/units.h"
 #include "cli/report/columns.h"
 
-enum { FINDINGS_SHOWN_MAX = 3 };
+enum { FINDINGS_SHOWN_MAX = 3, ROWS_SHOWN_MAX = 40, BOUNDS_SHOWN_MAX = 12 };
 
 /* ---- tables of rows -------------------------------------------------------------------------------------------- */
 
@@ -79,6 +79,15 @@ static bool has_groups(const struct report_row *const *rows, size_t count) {
   return false;
 }
 
+/* On a terminal many rows are too much: the fastest of each case, and what failed. */
+static size_t keep_marked(const struct report_row **rows, size_t count) {
+  size_t kept = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (rows[i]->leads_case || tone_of(&rows[i]) != TEXT_PLAIN) rows[kept++] = rows[i];
+  }
+  return kept;
+}
+
 /* Writes the rows that are planned, or the others; of a report that has only one of the two kinds all, whatever is
  * asked for. `rows` has room for all rows of the report. */
 static struct text_fit print_rows(FILE *file, const struct report *report, const struct report_row **rows,
@@ -89,12 +98,21 @@ static struct text_fit print_rows(FILE *file, const struct report *report, const
   for (size_t i = 0; i < report->row_count; ++i) {
     if (!has_both(report) || is_planned(&report->rows[i]) == wants_planned) rows[count++] = &report->rows[i];
   }
+  const size_t all = count;
+  if (text_is_terminal(file) && all > ROWS_SHOWN_MAX && !is_plan) count = keep_marked(rows, count);
   const bool is_grouped = has_groups(rows, count);
   const struct text_table table = TEXT_TABLE(
       is_plan ? planned_columns : main_columns, is_plan ? PLANNED_COLUMN_COUNT : MAIN_COLUMN_COUNT - left_out, rows,
       count, is_plan ? fill_planned_cells : fill_cells, .first = is_grouped ? 1 : 0,
       .group = is_grouped ? group_case : NULL, .tone = tone_of);
-  return text_table_write(file, &table);
+  const struct text_fit fit = text_table_write(file, &table);
+  if (count < all)
+    text_paragraph(
+        file, "",
+        "%zu of %zu rows are left out: these are the fastest of each case and those that failed. A pipe or "
+        "a file gets all rows; --filter and --variants choose",
+        all - count, all);
+  return fit;
 }
 
 /* ---- how times grow with B*H ----------------------------------------------------------------------------------- */
@@ -113,8 +131,8 @@ static const enum columns_id growth_ids[] = {COLUMNS_VARIANT,    COLUMNS_CASE,  
 enum { GROWTH_COLUMN_COUNT = sizeof growth_ids / sizeof *growth_ids };
 static const struct text_column growth_columns[] = {
     {"variant", "", true, 0, 12},    {"case", "", true, 0, 20},   {"B*H", "", false, 0, 0},
-    {"full at", "B*H", false, 8, 0}, {"work", "x", false, 5, 0},  {"waves", "x", false, 2, 0},
-    {"per SM", "x", false, 7, 0},    {"hot", "x", false, 1, 0},   {"cold", "x", false, 3, 0},
+    {"full at", "B*H", false, 8, 0}, {"work", "x", false, 5, 0},  {"waves", "x", false, 0, 0},
+    {"per SM", "x", false, 7, 0},    {"hot", "x", false, 0, 0},   {"cold", "x", false, 3, 0},
     {"residual", "", false, 4, 0},   {"us/B*H", "", false, 6, 0}, {"verdict", "", true, 0, 0},
 };
 
@@ -249,13 +267,13 @@ static void print_head(FILE *file, const struct report *report) {
   }
   if (report_origin(journal)[0] != '\0') text_paragraph(file, "file      ", "%s", report_origin(journal));
   if (journal->has_device) notes_device(file, &journal->device);
+  if (!has_both(report)) notes_planned(file, report);
   print_cards(file, report);
   text_paragraph(file, "sweep     ", "%s (%s)%s%s", run->sweep_name, run->sweep_path,
                  run->sweep_about[0] != '\0' ? ": " : "", run->sweep_about);
   print_profiled(file, run);
   report_events(report, events);
   if (events[0] != '\0') text_paragraph(file, "events    ", "%s; --json and --csv have them without it too", events);
-  fputc('\n', file);
 }
 
 static void print_finding(FILE *file, const struct report *report, const struct fold *fold) {
@@ -286,6 +304,7 @@ static struct status print_findings(FILE *file, const struct report *report, boo
     if (shown++ == 0) fputs("\nfindings, worst first\n", file);
     print_finding(file, report, &folds.item[i]);
   }
+  if (shown == 0 && report->all_findings && !of_plan) fputs("\nno findings\n", file);
   if (more > 0)
     text_paragraph(
         file, "", "%zu more findings stand for less time; `attnbench diagnose` on the report or journal has them all",
@@ -293,17 +312,24 @@ static struct status print_findings(FILE *file, const struct report *report, boo
   return status_ok();
 }
 
-static bool is_bounded(const struct report_row *row) { return row->leads_case && row->bound_by.known; }
-
-/* One line for each case. */
-static void print_bounds(FILE *file, const struct report *report) {
-  if (report_first(report, is_bounded) != NULL) fputs("\nwhat bounds the fastest row of each case\n", file);
-  for (size_t i = 0; i < report->row_count; ++i) {
-    const struct report_row *row = &report->rows[i];
-    if (!is_bounded(row)) continue;
-    text_paragraph(file, "  ", "%s %s (%s): %s", row->record->attn_case.key, row->record->variant,
-                   time_mode_name(row->bound_by.mode), row->bound_by.text);
+/* A line for each case; where these are many, for each limit of a variant. */
+static struct status print_bounds(FILE *file, const struct report *report) {
+  OWNED(fold_free) struct folds folds = {0}, limits = {0};
+  TRY(fold_bounds(report, true, &folds));
+  TRY(fold_bounds(report, false, &limits));
+  const struct folds *shown = folds.count > BOUNDS_SHOWN_MAX && !report->all_findings ? &limits : &folds;
+  if (shown->count > 0) fputs("\nwhat bounds the fastest row of each case\n", file);
+  for (size_t i = 0; i < shown->count; ++i) {
+    const struct fold *fold = &shown->item[i];
+    const struct bound_by *bound = &fold->worst->bound_by;
+    char more[48] = "";
+    if (fold->count > 1) snprintf(more, sizeof more, ", slowest of %zu cases", fold->count);
+    text_paragraph(file, "  ", "%s %s (%s%s): %s", fold->worst->record->attn_case.key, fold->variant,
+                   time_mode_name(bound->mode), more, bound->text);
   }
+  if (shown != &folds)
+    text_wrap(file, "", 0, "one line for each limit of a variant; `attnbench diagnose`, --json and --csv have all");
+  return status_ok();
 }
 
 /* "24 of 24 cells: 20 ok, 4 wrong; 10.8 s wall, 2.7 s of it GPU work" */
@@ -321,17 +347,31 @@ static void print_counts(FILE *file, const struct report *report) {
   text_paragraph(file, "", "%s", text);
 }
 
-static struct status print_summary(FILE *file, const struct report *report) {
+static struct status print_answer(FILE *file, const struct report *report) {
   char fastest[FASTEST_TEXT_MAX];
   TRY(fastest_text(report, fastest));
-  fputc('\n', file);
-  if (fastest[0] != '\0') text_paragraph(file, "", "%s", fastest);
-  print_counts(file, report);
+  if (fastest[0] != '\0') {
+    fputc('\n', file);
+    text_paragraph(file, "", "%s", fastest);
+  }
   return status_ok();
+}
+
+/* Who named the device asked for no other one's rows. */
+static bool hides_planned(const struct report *report) {
+  const char *command = report->journal->run.command;
+  const bool is_named = strstr(command, " --device ") != NULL || strstr(command, " --device=") != NULL;
+  return has_both(report) && is_named && !report->all_findings;
 }
 
 /* Where rows were measured, those that were only planned follow by themselves. */
 static struct status print_planned(FILE *file, const struct report *report, const struct report_row **rows) {
+  if (hides_planned(report)) {
+    fputc('\n', file);
+    text_paragraph(file, "", "%" PRIu64 " planned rows for %s: see --json, or `attnbench plan`",
+                   report->status_count[CELL_planned], report_first(report, is_planned)->device->name);
+    return status_ok();
+  }
   if (has_both(report)) {
     fputc('\n', file);
     notes_planned(file, report);
@@ -341,15 +381,25 @@ static struct status print_planned(FILE *file, const struct report *report, cons
   return print_findings(file, report, true);
 }
 
+/* The table of times, and what there is to say of it. */
+static struct status print_times(FILE *file, const struct report *report, const struct report_row **rows) {
+  fputc('\n', file);
+  const struct text_fit fit = print_rows(file, report, rows, false);
+  return notes_print(file, report, &fit);
+}
+
 struct status report_write_text(const struct report *report, FILE *file) {
   OWNED_ARRAY(const struct report_row *, rows, report->row_count, "rows of a table");
+  const bool is_diagnosis = report->all_findings;
   print_head(file, report);
-  const struct text_fit fit = print_rows(file, report, rows, false);
-  if (!has_both(report)) notes_planned(file, report);
-  TRY(notes_print(file, report, &fit));
-  print_bounds(file, report);
-  TRY(print_findings(file, report, false));
+  TRY(print_answer(file, report));
+  if (is_diagnosis) TRY(print_findings(file, report, false));
+  TRY(is_diagnosis ? notes_print(file, report, NULL) : print_times(file, report, rows));
+  TRY(print_bounds(file, report));
+  if (!is_diagnosis) TRY(print_findings(file, report, false));
   TRY(print_scaling(file, report));
   TRY(print_planned(file, report, rows));
-  return print_summary(file, report);
+  fputc('\n', file);
+  print_counts(file, report);
+  return status_ok();
 }

@@ -183,6 +183,29 @@ TEST(paragraphs_break_between_words_at_the_width) {
   free(text);
 }
 
+TEST(a_number_and_its_unit_stay_on_one_line) {
+  static const struct {
+    const char *end, *wrapped;
+  } cases[] = {{"41 %, and", "\n41 %, and\n"},
+               {"1.5 us", "\n1.5 us\n"},
+               {"700 W.", "\n700 W.\n"},
+               {"41 others", " 41\nothers\n"},
+               {"B41 %", " B41\n%\n"}};
+  setenv("COLUMNS", "80", 1);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    struct text_stream stream;
+    char line[128];
+    /* Up to the end of the line there is room for the number alone. */
+    snprintf(line, sizeof line, "%0*d %s", 79 - (int)strcspn(cases[i].end, " "), 0, cases[i].end);
+    text_open(&stream);
+    text_wrap(stream.file, "", 0, line);
+    char *text = text_close(&stream);
+    assert_string_equal(text + 79 - strcspn(cases[i].end, " "), cases[i].wrapped);
+    free(text);
+  }
+  unsetenv("COLUMNS");
+}
+
 /* ---- terminals ------------------------------------------------------------------------------------------------- */
 
 /* Some containers have no /dev/pts. */

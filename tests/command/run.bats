@@ -81,14 +81,16 @@ PY
   expect_no_out
 }
 
-@test "the table goes to stdout, names planned rows and adds up" {
-  must 0 attn --sweep tests/data/sweeps/tiny.json --device cpu --check-only
+@test "the table goes to stdout, counts planned rows and adds up" {
+  must 0 attn --sweep tests/data/sweeps/tiny.json --device cpu --check-only --journal "$TMP/tiny.journal"
   expect_no_err
-  expect_out 'planned = not measured'
-  expect_out 'grid_misses_bh at B1.H2.Hkv2.Sq65.Skv65.D64.f16.full (worst of 2 cases), as planned for NVIDIA H200'
+  expect_out "planned rows for NVIDIA H200: see --json, or \`attnbench plan\`"
   # Every variant but d_split, decode, wgmma_fp8 and mla, which take none of the shapes and were not named, and auto, in no group.
   local cells=$((2 * ($(grep -c '^VARIANT' kernels/variants.def) - 5)))
   expect_out_matches "^$cells of $cells cells: 4 ok, $((cells - 4)) planned"
+  attn diagnose "$TMP/tiny.journal"
+  expect_out 'planned = not measured'
+  expect_out 'grid_misses_bh at B1.H2.Hkv2.Sq65.Skv65.D64.f16.full (worst of 2 cases), as planned for NVIDIA H200'
 }
 
 @test "the same seed gives the same errors, another seed others" {

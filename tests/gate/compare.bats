@@ -317,6 +317,17 @@ row["time"]["hot"].update({k: 2 * v for k, v in row["time"]["hot"].items() if k.
   must 5 compare a a
   [ "$(grep -c 'what to do' "$OUT")" -eq 1 ]
   [ "$(grep -c 'again:' "$OUT")" -eq 0 ]
-  [ "$(head -1 "$OUT" | cut -c1-19)" = "FAILED, exit code 5" ]
-  expect_out '6 rows have the verdict inconclusive'
+  # All rows say one thing: the summary has it, once, and no table follows.
+  [ "$(head -1 "$OUT")" = "UNDECIDED, exit code 5: 6 of 6 rows cannot be judged: 1 process each, 3 needed" ] || fail "$(cat "$OUT")"
+  expect_out 'what to do: name the reports of two runs: both sides are one file'
+  expect_out '6 rows have the verdict inconclusive: +0.00 %; only 1 process of the base'
+  refute_out 'change = '
+  expect_err 'attnbench: 6 of 6 rows: 6 inconclusive: 1 process each, 3 needed'
+  repeat a other 1 0.5
+  must 5 compare a other
+  expect_out 'what to do: measure both sides again with more processes'
+  [ "$(grep -o "only 1 process of" "$OUT" | wc -l)" -eq 1 ] || fail "not once"
+  repeat a base 7 1
+  must 0 compare base base
+  expect_out 'both sides are one file'
 }

@@ -80,7 +80,23 @@ CHECK
 @test "history narrows what it reads: dates, cases, variants, commits" {
   python tests/history_runs.py "$BASE" "$TMP/runs" 8 1
   must 0 attn history "$TMP/runs" --allow-edited --since 2026-01-05 --filter causal --variants cpu_ref
-  expect_out 'no series is slower' '2 series of 1 case in 4 runs, 2026-01-05 to 2026-01-08'
+  expect_out '2 series of 1 case in 4 runs, 2026-01-05 to 2026-01-08'
+  # Fewer runs than a change needs: no answer, in no output, and no table of series without one.
+  expect_out 'cannot tell: 2 of 2 series have fewer than 6 runs'
+  expect_out '2 series of fewer than 6 runs are not listed'
+  refute_out 'no series is slower'
+  must 0 attn history "$TMP/runs" --allow-edited --since 2026-01-05 --variants cpu_ref --json "$TMP/short.json" --html "$TMP/short.html"
+  expect_json "$TMP/short.json" "d['answer'].startswith('cannot tell: ') and d['series_judged'] == 0 and d['runs_needed'] == 6"
+  grep -q '>cannot tell: 4 of 4 series' "$TMP/short.html" || fail "the page's headline"
+  must 0 attn history "$TMP/runs" --allow-edited --variants cpu_ref
+  expect_out 'no series is slower because of a commit'
+  expect_out 'against = '
+  refute_out 'cannot tell'
+  refute_out 'not listed'
+  for i in 1 2 3; do echo '{"schema": "attnbench.compare/1"}' >"$TMP/runs/compare_$i.json"; done
+  must 0 attn history "$TMP/runs" --allow-edited
+  expect_err_lines 1
+  expect_err_matches 'left out: 3 files, the first is .*: schema is that of a comparison'
   printf '%s\n' c000005 c000001 c000003 >"$TMP/commits"
   must 0 attn history "$TMP/runs" --allow-edited --commits "$TMP/commits" --csv "$TMP/h.csv" --variants cpu_ref --filter causal
   expect_err 'left out: 5 runs'

@@ -148,3 +148,9 @@ TEST(a_step_below_the_least_is_none) {
   for (size_t i = 0; i < 1000; ++i) value[i] = noise(0.002, 0) + (i >= 500 ? 0.003 : 0);
   assert_int_equal(find(value, 1000).count, 0);
 }
+
+TEST(the_fewest_values_are_enough_for_a_clear_step) {
+  static const double value[CHANGE_VALUES_LEAST] = {1, 1.02, 1.01, 2, 2.02, 2.01};
+  assert_int_equal(find(value, CHANGE_VALUES_LEAST).count, 1);
+  assert_int_equal(find(value, CHANGE_VALUES_LEAST - 1).count, 0);
+}

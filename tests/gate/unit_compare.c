@@ -465,7 +465,7 @@ TEST(time_decides_and_clocks_explain) {
 }
 
 TEST(times_that_prove_nothing_do_not_pass) {
-  static const double same[] = {100, 100}, slow[] = {100, 105}, clock[] = {1980, 1980};
+  static const double same[] = {100, 100}, slow[] = {100, 105}, clock[] = {1980, 1980}, far[] = {100, 3};
   static const uint64_t cap = 0x4, heat = 0x20, brake = 0x80;
   assert_verdict(in_pairs(same, clock, 0, true).verdict, COMPARE_same);
   assert_verdict(in_pairs(same, clock, cap, true).verdict, COMPARE_same);
@@ -473,6 +473,9 @@ TEST(times_that_prove_nothing_do_not_pass) {
   assert_verdict(in_pairs(same, clock, brake, true).verdict, COMPARE_inconclusive);
   assert_verdict(in_pairs(same, clock, 0, false).verdict, COMPARE_inconclusive);
   assert_verdict(in_pairs(slow, clock, heat, true).verdict, COMPARE_regressed);
+  assert_verdict(in_pairs(far, clock, 0, true).verdict, COMPARE_implausible);
+  assert_verdict(in_pairs(far, clock, 0, false).verdict, COMPARE_inconclusive);
+  assert_verdict(in_pairs(far, clock, heat, true).verdict, COMPARE_inconclusive);
 }
 
 TEST(times_that_cannot_be_are_implausible) {
@@ -485,7 +488,15 @@ TEST(times_that_cannot_be_are_implausible) {
     assert_verdict(verdict_of(cases[i / 2].percent, 7, i % 2 == 0).verdict, cases[i / 2].expected);
 }
 
-/* Each row is below its line; together they are over theirs. */
+/* One process of each side proves no fault of the other one; a time below the physical floor needs no second. */
+TEST(a_time_that_is_far_off_needs_enough_processes_to_be_implausible) {
+  assert_verdict(verdict_of(-97, 1, false).verdict, COMPARE_inconclusive);
+  assert_verdict(verdict_of(-97, COMPARE_SIDE_MIN - 1, false).verdict, COMPARE_inconclusive);
+  assert_verdict(verdict_of(-97, COMPARE_SIDE_MIN, false).verdict, COMPARE_implausible);
+  assert_verdict(verdict_of(-97, COMPARE_PAIRS_MIN - 1, true).verdict, COMPARE_inconclusive);
+  assert_verdict(verdict_of(-99.9999, 1, false).verdict, COMPARE_implausible);
+}
+
 /* Rows of two cards are not held against each other; a time that cannot be is one on any card. */
 TEST(another_card_does_not_hide_a_time_that_cannot_be) {
   static const struct {

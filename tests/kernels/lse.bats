@@ -18,7 +18,7 @@ JSON
   expect_json "$TMP/r.json" 'all(r["bytes"] == (2 * 40 * (4 * r["shape"]["Sq"] + 2 * r["shape"]["Skv"])
     * (4 if r["shape"]["dtype"] == "f32" else 2) + (16 * r["shape"]["Sq"] if "lse" in r["shape"] else 0)) for r in d["results"])'
   expect_json "$TMP/r.json" 'list(d["conventions"]) == ["lse"] and "natural logarithm" in d["conventions"]["lse"]'
-  expect_out 'lse: The second output, [B][Hq][Sq] in fp32'
+  expect_out 'conventions: lse (`attnbench describe lse` explains one)'
   must 0 attn report "$TMP/j" --json "$TMP/again.json" --html "$TMP/p.html" --markdown "$TMP/p.md"
   grep -q 'natural logarithm' "$TMP/p.html" && grep -q '`lse`: .*natural logarithm' "$TMP/p.md" || fail "the convention is missing"
   cmp "$TMP/r.json" "$TMP/again.json"

@@ -249,6 +249,18 @@ WORDS
 }
 @test "an unknown device is a usage error" { expect_refusal 2 'tpu' -- --sweep shapes/v3.json --device tpu; }
 
+@test "help of a verb has the exit codes of that verb" {
+  while read -r verb codes; do
+    found=$("$ATTNBENCH" "$verb" --help | sed -n '/^Exit codes/,$p' | awk '$1 ~ /^[0-9]+$/ {print $1}' | paste -sd' ')
+    [ "$found" = "$codes" ] || fail "$verb: $found"
+  done <<'VERBS'
+history 0 1 2 6 7 8 9 141
+report 0 2 3 4 6 7 8 9 141
+ab 0 1 2 3 4 5 6 7 8 9 77 129 130 141 143
+generate 0 2 8 9 141
+VERBS
+}
+
 @test "help of a verb, short help and the words help and version" {
   must 0 attn compare --help
   expect_out 'attnbench compare BASE NEW'

@@ -5,7 +5,7 @@ load ../helper
 expect_everywhere() {
   must 0 attn report "$TMP/j" --json "$TMP/again.json" --csv "$TMP/r.csv" --html "$TMP/p.html" --markdown "$TMP/p.md" --junit "$TMP/u.xml"
   expect_out "$2"
-  expect_out "$1: "
+  expect_out_matches "^conventions: .*$1.*attnbench describe"
   expect_valid results/report.schema.json "$TMP/again.json"
   expect_json "$TMP/again.json" '"'"$1"'" in d["conventions"] and all("'"$1"'" in r["shape"] for r in d["results"] if "'"$2"'" in r["key"])'
   head -1 "$TMP/r.csv" | grep -q ",$1," || fail "the CSV has no column $1"

@@ -66,8 +66,10 @@ released() { compgen -G "tests/data/released/*/$1"; }
       must 0 attn "$verb" "$file" --csv "$TMP/r.csv" --gbench "$TMP/r.gbench" --json "$TMP/r.json"
       expect_valid results/report.schema.json "$TMP/r.json"
       must 0 attn "$verb" "$file"
-      expect_out "hot"
     done
+    expect_out_matches '^(no findings|findings, worst first)'
+    attn report "$file"
+    expect_out "hot"
   done
 }
 

@@ -78,7 +78,8 @@ r["check"]["elements"] = 9 * 9 * 9 * 64; r["check"]["oracle"]["rows_verified"] =
   expect_out "2 of 2 cells: 2 ok"
   cp "$OUT" "$TMP/report"
   attn diagnose "$TMP/b.json"
-  cmp "$OUT" "$TMP/report"
+  expect_out 'no findings'
+  head -n 3 "$TMP/report" | cmp - <(head -n 3 "$OUT") || fail "another head"
   measure j --variants cpu_flash --check-only --journal "$TMP/run.journal"
   must 0 attn report "$TMP/run.journal"
   expect_out "2 of 2 cells: 2 ok"

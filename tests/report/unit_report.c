@@ -352,6 +352,52 @@ TEST(kernels_alone_are_compared_where_both_were_counted) {
   }
 }
 
+/* Two rows of one case, of which the second becomes the reference; the first has the shorter median. */
+TEST(the_ratio_in_turns_decides_against_the_reference) {
+  static const struct {
+    double ratio, low, high;
+    const char *text;
+  } cases[] = {
+      {1.2, 1.19, 1.21, "fastest: split_kv:splits=4; faster than cudnn in 1 of 1 (1.20x)\n"},
+      {1.0, 0.99, 1.01, "fastest: split_kv:splits=4; the best other variant is as fast as cudnn in 1 of 1 (1.00x)\n"},
+      {0.9, 0.89, 0.91, "fastest: cudnn; the best other variant is slower than cudnn in 1 of 1 (0.90x)\n"}};
+  struct built built;
+  build("tests/data/report_gpu.jsonl", &built);
+  struct record *reference = &built.journal.records[0], *row = &built.journal.records[1];
+  built.journal.record_count = 2;
+  snprintf(reference->variant, sizeof reference->variant, "cudnn");
+  reference->speedup = (struct speedup_record){.reason = ""};
+  assert_true(row->time[TIME_HOT].us.median < reference->time[TIME_HOT].us.median);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    char text[FASTEST_TEXT_MAX];
+    row->speedup = (struct speedup_record){.reference = "cudnn"};
+    row->speedup.mode[TIME_HOT] = (struct ratio_record){
+        .done = true, .ratio = cases[i].ratio, .ci_low = cases[i].low, .ci_high = cases[i].high};
+    report_free(&built.report);
+    assert_ok(report_build(&built.journal, &built.report));
+    assert_ok(fastest_text(&built.report, text));
+    text_append(text, sizeof text, "\n");
+    assert_string_equal(text, cases[i].text);
+    assert_true(built.report.rows[cases[i].ratio < 0.95 ? 0 : 1].is_fastest);
+  }
+  discard(&built);
+}
+
+TEST(a_case_of_one_variant_is_told_apart) {
+  struct built built;
+  char text[FASTEST_TEXT_MAX];
+  build("tests/data/report_gpu.jsonl", &built);
+  report_free(&built.report);
+  built.journal.records[4].status = CELL_ok;
+  built.journal.records[5].status = CELL_left_out;
+  built.journal.records[3].status = CELL_left_out;
+  built.journal.records[4].time[TIME_HOT] = built.journal.records[1].time[TIME_HOT];
+  assert_ok(report_build(&built.journal, &built.report));
+  assert_ok(fastest_text(&built.report, text));
+  assert_string_equal(text, "fastest: split_kv:splits=4; split_kv:splits=4 alone in 1 more");
+  discard(&built);
+}
+
 TEST(text_names_the_worst_finding_first_and_folds_cases) {
   char *text = text_of_journal("tests/data/report_gpu.jsonl", report_write_text);
   const char *findings = strstr(text, "findings, worst first\n");
