@@ -112,10 +112,15 @@ must() {
 found() {
   { cat "$1" && sed -e ':a' -e '$!N; s/\n  */ /; ta' -e 'P; D' "$1"; } 2>/dev/null | grep -q "$2" -e "$3"
 }
-expect_out() { found "$OUT" -F "$1" || fail "stdout lacks: $1"; }
-expect_err() { found "$ERR" -F "$1" || fail "stderr lacks: $1"; }
-expect_out_matches() { found "$OUT" -E "$1" || fail "stdout has no match of: $1"; }
-expect_err_matches() { found "$ERR" -E "$1" || fail "stderr has no match of: $1"; }
+# each_found FILE GREP-OPTION COMPLAINT TEXT...
+each_found() {
+  local text
+  for text in "${@:4}"; do found "$1" "$2" "$text" || fail "$3: $text"; done
+}
+expect_out() { each_found "$OUT" -F "stdout lacks" "$@"; }
+expect_err() { each_found "$ERR" -F "stderr lacks" "$@"; }
+expect_out_matches() { each_found "$OUT" -E "stdout has no match of" "$@"; }
+expect_err_matches() { each_found "$ERR" -E "stderr has no match of" "$@"; }
 refute_out() { ! found "$OUT" -F "$1" || fail "stdout should not have: $1"; }
 refute_err() { ! found "$ERR" -F "$1" || fail "stderr should not have: $1"; }
 expect_no_out() { [ ! -s "$OUT" ] || fail "stdout should be empty"; }

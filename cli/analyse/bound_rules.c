@@ -48,9 +48,9 @@ static void put_nearest(const struct rules_row *row, char out[FINDING_TEXT_MAX])
   for (enum roofs_pipe pipe = 0; pipe < PIPE_COUNT; pipe++)
     if (pipe != roofs->nearest && share[pipe] > 0 && (second == PIPE_COUNT || share[pipe] > share[second]))
       second = pipe;
-  rules_put(out, "%.3g TFLOP/s and %.3g GB/s = %.2g %% of the %s roof (%s%s)", m->tflop_per_s, m->gb_per_s,
-            100 * share[roofs->nearest], roofs_pipe_name(roofs, roofs->nearest), time_mode_name(roofs->mode),
-            roofs->counted[roofs->nearest] ? ", counted" : "");
+  rules_put(out, "%.3g TFLOP/s and %s GB/s = %.2g %% of the %s roof (%s%s)", m->tflop_per_s,
+            units_short(m->gb_per_s).text, 100 * share[roofs->nearest], roofs_pipe_name(roofs, roofs->nearest),
+            time_mode_name(roofs->mode), roofs->counted[roofs->nearest] ? ", counted" : "");
   if (second != PIPE_COUNT)
     rules_append(out, ", then %.2g %% of the %s roof", 100 * share[second], roofs_pipe_name(roofs, second));
 }

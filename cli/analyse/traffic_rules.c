@@ -24,7 +24,7 @@ static void append_dram_share(const struct rules_row *row, char out[FINDING_TEXT
                units_bytes((double)row->device->l2_bytes).text, t->fits_l2 ? "" : "up to ",
                units_bytes(t->dram_bytes).text);
   if (row->metrics->mode[TIME_COLD].known && row->device->dram_gb_per_s > 0)
-    rules_append(out, ", %.2g %% of the cold time at its rate", 100 * dram_us / cold_us);
+    rules_append(out, ", %s %% of the cold time at its rate", units_short(100 * dram_us / cold_us).text);
   else if (row->metrics->mode[TIME_HOT].known && row->metrics->bytes <= (double)row->device->l2_bytes)
     rules_append(out, " at most, and nothing once the tensors are in L2");
 }

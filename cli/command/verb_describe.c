@@ -256,7 +256,7 @@ static const struct word glossary[] = {
     {"surely", "of a history: the range of commits that holds the change in 19 of 20 cases"},
     {"against",
      "of a history: what tells a slower card or host from a slower kernel: the reference that was timed in "
-     "turns; the vendor's rows of the same run (anchors); or nothing, so that raw times are compared"},
+     "turns; the vendor's rows of the same run (anchors); or, where neither was timed, the raw time alone"},
     {"stands, reverted", "of a change in a history: whether the level is still that one at the end"},
     {"drifts", "of a series in a history: a line fits it better than steps, so that no commit is to blame"},
     {"triton",

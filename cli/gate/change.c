@@ -8,9 +8,11 @@
 #include "cli/base/owned.h"
 #include "cli/gate/judge.h"
 
-enum { NEIGHBOURS = 7, WINDOW = 2 * NEIGHBOURS + 1 };
-/* In standard deviations: how far a value may be from the median of its neighbours, so that three disturbed values in
- * a row are no change; and, once the changes are known, from the median of its level. */
+/* Values in a row whose median three, or seven, disturbed ones cannot move. The shorter window is for the ends of a
+ * series, where the level after a change has few values yet. */
+enum { WINDOW_AT_ENDS = 7, WINDOW = 15 };
+/* In standard deviations: how far a value may be from the median of its neighbours, and, once the changes are known,
+ * from the median of its level. */
 #define CLIP_AMONG_NEIGHBOURS 2
 #define CLIP_IN_LEVEL         3
 /* The 95 % quantile of the likelihood ratio of a change point's place (Hansen, Econometrica 68, 2000). */
@@ -62,16 +64,31 @@ static void add_up(struct series *series) {
   }
 }
 
+/* Clips the values from..to - 1. Of all windows that hold a value, the one with the nearest median counts: beside a
+ * change that is one of the value's own level. */
+static struct status clip_among_neighbours(struct series *series, size_t from, size_t to, size_t longest) {
+  OWNED(owned_free) double *median = NULL;
+  const size_t window = longest < series->count ? longest : series->count, windows = series->count - window + 1;
+  TRY(owned_array(&median, windows, sizeof *median, "medians"));
+  for (size_t i = 0; i < windows; ++i) median[i] = stats_median(series->raw + i, window);
+  for (size_t i = from; i < to; ++i) {
+    const size_t first = i + 1 > window ? i + 1 - window : 0;
+    double nearest = median[first];
+    for (size_t j = first; j <= i && j < windows; ++j) {
+      if (fabs(median[j] - series->raw[i]) < fabs(nearest - series->raw[i])) nearest = median[j];
+    }
+    series->value[i] = clipped(series, i, nearest, CLIP_AMONG_NEIGHBOURS);
+  }
+  return status_ok();
+}
+
 static struct status gather(struct series *out) {
   TRY(deviation_of(out->raw, out->count, &out->deviation));
   TRY(owned_array(&out->value, out->count, sizeof *out->value, "values"));
   TRY(owned_array(&out->sum, out->count + 1, sizeof *out->sum, "values"));
   TRY(owned_array(&out->square, out->count + 1, sizeof *out->square, "values"));
-  for (size_t i = 0; i < out->count; ++i) {
-    const size_t from = i > NEIGHBOURS ? i - NEIGHBOURS : 0,
-                 to = i + NEIGHBOURS < out->count ? i + NEIGHBOURS + 1 : out->count;
-    out->value[i] = clipped(out, i, stats_median(out->raw + from, to - from), CLIP_AMONG_NEIGHBOURS);
-  }
+  TRY(clip_among_neighbours(out, 0, out->count, WINDOW_AT_ENDS));
+  if (out->count > 2 * WINDOW) TRY(clip_among_neighbours(out, WINDOW, out->count - WINDOW, WINDOW));
   add_up(out);
   return status_ok();
 }

@@ -189,7 +189,7 @@ static const struct text_meaning series_meanings[] = {
     {NULL, NULL}};
 
 static const char *const bases[] = {
-    [HISTORY_IN_TURNS] = "reference in turns", [HISTORY_ANCHORED] = "anchors", [HISTORY_ALONE] = "nothing"};
+    [HISTORY_IN_TURNS] = "reference in turns", [HISTORY_ANCHORED] = "anchors", [HISTORY_ALONE] = "raw time"};
 
 /* The sum of all that changed. */
 static double change_of(const struct history_series *series) {

@@ -71,7 +71,9 @@ static void put_clocks(FILE *file, const struct report *report) {
     put_fact(file, "Clocks", "SM %s MHz at most; not measured", most.text);
     return;
   }
-  if (throttled > 0) snprintf(lowered, sizeof lowered, "; the driver lowered clocks in %" PRIu64 " rows", throttled);
+  if (throttled > 0)
+    snprintf(lowered, sizeof lowered, "; the driver lowered clocks in %" PRIu64 " row%s", throttled,
+             throttled == 1 ? "" : "s");
   put_fact(file, "Clocks", "SM %s to %s MHz while timed hot, %s MHz at most%s", units_fixed(least_mhz, 0).text,
            units_fixed(most_mhz, 0).text, most.text, lowered);
 }

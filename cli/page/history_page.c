@@ -221,7 +221,13 @@ struct status history_page_write(const struct history *history, FILE *file) {
   page_open(file, "history");
   history_sinks_answer(history, line);
   const bool fails = count > 0 && items[0].change != NULL && history_is_regression(items[0].series, items[0].change);
-  html_put(file, "<p class=\"outcome %s\"><strong>%s</strong></p>\n", fails ? "failed" : "passed", line);
+  bool is_judged = false;
+  for (size_t i = 0; i < history->series_count; ++i) is_judged = is_judged || history_is_judged(&history->series[i]);
+  html_put(file, "<p class=\"outcome %s\"><strong>%s</strong></p>\n",
+           fails       ? "failed"
+           : is_judged ? "passed"
+                       : "undecided",
+           line);
   history_sinks_counts(history, line);
   html_put(file, "<p>%s.</p>\n</header>\n<main>\n", line);
   put_changes(items, count, file);

@@ -9,8 +9,10 @@ enum { DRAWN_MAX = 40 };
 /* ---- words ----------------------------------------------------------------------------------------------------- */
 
 static void put_outcome(FILE *file, const struct compare *compare) {
-  html_put(file, "<p class=\"outcome %s\"><strong>%s</strong></p>\n",
-           compare->exit_code == EXIT_CODE_OK ? "passed" : "failed", sinks_outcome_text(compare).text);
+  const char *style = compare->exit_code == EXIT_CODE_OK             ? "passed"
+                      : compare->exit_code == EXIT_CODE_INCONCLUSIVE ? "undecided"
+                                                                     : "failed";
+  html_put(file, "<p class=\"outcome %s\"><strong>%s</strong></p>\n", style, sinks_outcome_text(compare).text);
   if (sinks_advice(compare)[0] != '\0')
     markup_put(file, html_prose, "<p>What to do: %s.</p>\n", sinks_advice(compare));
   html_element(file, "p", sinks_counts_text(compare).text);

@@ -26,7 +26,8 @@ struct merge_row {
   double us[TIME_MODE_COUNT]; /* medians; NAN when there is none */
   double best_ratio;          /* hot median / smallest hot median of its case on its device, twins left out; NAN
                                  without one */
-  bool is_fastest;            /* its hot median is the smallest of two or more */
+  bool leads_case;            /* it is the fastest of its case, or alone in it */
+  bool is_fastest;            /* it leads a case of two rows or more */
 };
 
 struct merge {

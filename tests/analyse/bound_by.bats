@@ -15,7 +15,7 @@ bounds() {
   [ "$(grep -cE '^  B[0-9].* \((hot|cold|steady)\): ' "$OUT")" = "$cases" ] || fail "not one line per case"
   [ "$(grep -cE '^- .* \((hot|cold|steady)\): ' "$TMP/r.md")" = "$cases" ] || fail "Markdown: not one line per case"
   grep -q 'What bounds the fastest row of each case' "$TMP/r.html" || fail "HTML has no bounds"
-  head -n 1 "$TMP/r.csv" | grep -qE 'bound_by_limit,bound_by_ratio,bound_by_text,.*,card.?$' || fail "CSV has no bounds"
+  head -n 1 "$TMP/r.csv" | grep -qE 'bound_by_limit,bound_by_ratio,bound_by_text,.*,card,commit,date,driver,version.?$' || fail "CSV has no bounds"
 }
 
 @test "a bound is derived: a named limit takes 60 % and more, and none is named where none does" {

@@ -11,7 +11,7 @@ BASE=tests/data/released/0.1.0/baseline.json
   echo '{"schema": "attnbench.compare/1"}' >"$TMP/runs/compare.json"
   must 1 attn history "$TMP/runs" --allow-edited --json "$TMP/h.json" --csv "$TMP/h.csv" --html "$TMP/h.html"
   expect_out '1 series is slower since a commit' '8 series of 2 cases in 24 runs, 2026-01-01 to 2026-01-24; 1 file left out' 'c000010'
-  expect_err 'left out: ' 'is a comparison'
+  expect_err 'left out: ' 'that of a comparison'
   python - "$TMP" <<'CHECK' || fail "what the files say"
 import csv, json, sys
 doc = json.load(open(sys.argv[1] + "/h.json"))

@@ -154,3 +154,21 @@ TEST(the_fewest_values_are_enough_for_a_clear_step) {
   assert_int_equal(find(value, CHANGE_VALUES_LEAST).count, 1);
   assert_int_equal(find(value, CHANGE_VALUES_LEAST - 1).count, 0);
 }
+
+/* Wherever it lies, if four values stand on either side. */
+TEST(a_clear_step_is_found_in_short_series) {
+  static const struct { double deviation, step; } rows[] = {{0.0005, 0.69}, {0.02, 0.69}, {0.005, 0.05}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    random_state = 17 + i;
+    for (size_t count = 8; count <= 40; count += count < 16 ? 1 : 4) {
+      unsigned found = 0, tries = 0;
+      for (size_t at = 4; at + 4 <= count; ++at) {
+        double value[40];
+        for (size_t j = 0; j < count; ++j) value[j] = noise(rows[i].deviation, 0) + (j >= at ? rows[i].step : 0);
+        found += find(value, count).count == 1;
+        ++tries;
+      }
+      if (found * 10 < tries * 9) fail_msg("%zu values, step %g: found %u of %u", count, rows[i].step, found, tries);
+    }
+  }
+}
