@@ -125,7 +125,8 @@ static void print_events(FILE *file, const struct compare *compare) {
   double overhead_us = 0;
   for (size_t i = 0; i < compare->row_count; ++i) overhead_us = fmax(overhead_us, compare->rows[i].event_overhead_us);
   if (!(overhead_us > 0)) return;
-  text_paragraph(file, "", "cold times hold %.3g us of the events around a launch; change and bounds are without it",
+  text_paragraph(file, "",
+                 "cold times include %.3g us of the events around a launch; change and bounds are without it",
                  overhead_us);
 }
 

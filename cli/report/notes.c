@@ -220,11 +220,10 @@ static void print_kernels_alone(FILE *file, const struct report *report) {
     least = fmin(least, ratio->reference_memset_us);
     most = fmax(most, ratio->reference_memset_us);
   }
-  text_paragraph(
-      file, "kernel = ",
-      "vs ref, hot, less the memsets that a launch holds beside its kernels: %.2f to %.2f us in one of %s, "
-      "timed by one more of them behind each launch",
-      fmin(least, most), most, first->record->speedup.reference);
+  text_paragraph(file, "kernel = ",
+                 "vs ref, hot, with the memset nodes subtracted: %.2f to %.2f us in one of %s, "
+                 "timed by one more of them behind each launch",
+                 fmin(least, most), most, first->record->speedup.reference);
 }
 
 static bool has_steady(const struct report_row *row) { return row->record->time[TIME_STEADY].done; }
@@ -403,11 +402,12 @@ void notes_device(FILE *file, const struct device_info *device) { print_device(f
 
 /* Whoever reads a file or a pipe has seen it before. */
 static void print_legend(FILE *file, const struct report *report, const struct text_fit *fit) {
-  static const struct text_meaning meanings[] = {{"hot", "median of one launch of many back to back"},
-                                                 {"cold", "after a flush of L2"},
-                                                 {"roof", "share of the hardware limit that bounds the case"},
-                                                 {"waves", "blocks over those that the GPU holds at once"},
-                                                 {NULL, NULL}};
+  static const struct text_meaning meanings[] = {
+      {"hot", "median of one launch of many back to back"},
+      {"cold", "after a flush of L2"},
+      {"roof", "share of the limit that binds the row, at the highest clock"},
+      {"waves", "blocks over those that the GPU holds at once"},
+      {NULL, NULL}};
   if (!text_is_terminal(file) || report_first(report, has_time) == NULL) return;
   text_legend(file, fit, meanings,
               "; > fastest, ! failed, * doubtful. `attnbench describe hot` explains a column, and every other word "

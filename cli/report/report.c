@@ -245,7 +245,7 @@ const char *report_origin(const struct journal_data *data) {
 static bool has_net_time(const struct report_row *row) { return isfinite(row->cold_net_us); }
 
 void report_events(const struct report *report, char out[REPORT_EVENTS_MAX]) {
-  snprintf(out, REPORT_EVENTS_MAX, "cold times hold %s us of the events around a launch",
+  snprintf(out, REPORT_EVENTS_MAX, "cold times include %s us of the events around a launch",
            units_short(report->journal->event_overhead_us).text);
   if (report_first(report, has_net_time) == NULL) out[0] = '\0';
 }

@@ -246,7 +246,7 @@ static void print_cards(FILE *file, const struct report *report) {
 /* What makes the times of a run something else than a kernel's own. */
 static void print_profiled(FILE *file, const struct run_info *run) {
   if (run->profiled[0] != '\0')
-    text_paragraph(file, "profiled  ", "%s was inside the process that measured: times hold the tool's work too",
+    text_paragraph(file, "profiled  ", "%s was inside the process that measured: times include the tool's work",
                    run->profiled);
   if (run->profile_launches > 0)
     text_paragraph(file, "profile   ",

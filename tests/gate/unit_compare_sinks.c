@@ -290,7 +290,8 @@ static size_t count_of(const char *text, const char *part) {
 }
 
 TEST(text_says_that_changes_are_without_the_events) {
-  static const char line[] = "cold times hold 2.5 us of the events around a launch; change and bounds are without it";
+  static const char line[] =
+      "cold times include 2.5 us of the events around a launch; change and bounds are without it";
   struct made *made = make_mixed();
   char *without = text_of(&made->compare, verdict_text_write);
   made->compare.rows[0].event_overhead_us = 2.5;

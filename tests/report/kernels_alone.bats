@@ -16,7 +16,7 @@ PY
 @test "the ratio of kernels alone stands beside the hot one, and the memset's time below the table" {
   COLUMNS=200 must 0 attn report "$TMP/r.json"
   grep -E ' cluster_split .* 1\.6[23]( |$)' "$OUT" || fail "no ratio of kernels alone in the table"
-  expect_out 'kernel = vs ref, hot, less the memsets that a launch holds beside its kernels: 2.50 to 2.50 us in one of cudnn'
+  expect_out 'kernel = vs ref, hot, with the memset nodes subtracted: 2.50 to 2.50 us in one of cudnn'
   COLUMNS=200 attn report results/h200/v3.journal
   refute_out 'kernel = '
 }

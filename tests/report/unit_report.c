@@ -299,7 +299,7 @@ TEST(the_events_in_cold_times_are_shown) {
   const struct report_row *row = &built.report.rows[0];
   assert_true(built.journal.event_overhead_us > 0 && row->record->time[TIME_COLD].done);
   assert_true(row->cold_net_us == row->record->time[TIME_COLD].us.median - built.journal.event_overhead_us);
-  assert_non_null(strstr(text, "events    cold times hold "));
+  assert_non_null(strstr(text, "events    cold times include "));
   assert_non_null(strstr(json, "\"cold_net_us\""));
   free(text);
   free(json);
