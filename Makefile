@@ -304,7 +304,7 @@ endef
 PUBLIC_HEADERS := kernels/host_device.h kernels/input.h kernels/plugin.h kernels/status.h kernels/variant.h
 PUBLIC_PROBLEM := $(addprefix kernels/problem/,attention.h batch.h blocks.h dtype.h dtypes.def mask.h pages.h place.h \
                     sequence.h sparse.h tensor.h)
-PUBLIC_SCRIPTS := scripts/export_triton.py scripts/profile_sweep.py scripts/sdpa_baseline.py
+PUBLIC_SCRIPTS := scripts/export_triton.py scripts/profile_sweep.py scripts/sdpa_baseline.py scripts/bisect.sh
 INCLUDE = $(DESTDIR)$(PREFIX)/include/attnbench/kernels
 SHARE = $(DESTDIR)$(PREFIX)/share/attnbench
 MAN = $(DESTDIR)$(PREFIX)/share/man/man1

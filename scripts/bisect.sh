@@ -6,12 +6,12 @@
 #   git bisect run bash -c "$step" bisect.sh --good GOOD OPTIONS
 #
 #   --good COMMIT   the commit to compare with; it is built once
-#   --kernel FILE   in a repository of your own: what attnbench loads there, such as mine.so or mine.py:attention
-#   --build COMMAND makes that FILE (by default nothing does)
+#   --kernel FILE   the commits are those of another repository, whose FILE (mine.so, mine.py:attention) attnbench loads
+#   --build COMMAND builds FILE, in the root of that repository; without it nothing is built
 #   OPTIONS         of attnbench ab: --shape KEY --variants NAME --modes hot --threshold PERCENT
 #
-# Without --kernel the commits are attnbench's own, and the good commit's program judges; with it, the attnbench that
-# ATTNBENCH names or that is in PATH. It is run as a text because the commits on the way may not have this file. MAKE and
+# Without --kernel the commits are attnbench's own, and the program of the good commit compares. With --kernel the program
+# $ATTNBENCH compares, or attnbench from PATH. git gets the text of this script, since older commits may not have the file. MAKE and
 # GENCODE (of the Makefile) are passed on to the builds. Ends with 0 (as fast), 1 (slower), 125 (git bisect skips the
 # commit: it does not build, or noise leaves it undecided), or 128 and above (git bisect stops: the good commit does not
 # build, there is no GPU, it was interrupted).

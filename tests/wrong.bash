@@ -9,12 +9,12 @@ bugs() {
     $1 == last { exit }'
 }
 
-# name_of VARIANT: of a bug.
+# name_of VARIANT: prints the name of the bug that it has.
 name_of() { grep -oP '^  X\(\K\w+' tests/faults/wrong.h | sed -n "$((${1#*=} + 1))p"; }
 
-# expect_each_wrong SWEEP FIRST LAST [TRUE]: each of these bugs is found in some case of the sweep, and the kernel without one in
-# none. TRUE is what Python should say of the row r of a wrong kernel. A bug that was found is left out of the cases that
-# follow, since checking takes as long for each kernel.
+# expect_each_wrong SWEEP FIRST LAST [CONDITION]: every bug from FIRST to LAST has to be wrong in at least one case of the sweep,
+# and the kernel without a bug ok in every case. CONDITION is a Python expression over a row r, true of every wrong row. A
+# bug that was found is not measured in the next cases, since checking takes as long for each kernel.
 # shellcheck disable=SC2154 # status is set by attn_faulty
 expect_each_wrong() {
   local left number count variant

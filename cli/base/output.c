@@ -278,9 +278,9 @@ static int reason_of_failure(FILE *stream) {
   return write(fileno(stream), "\n", 1) < 0 ? errno : EIO;
 }
 
-/* Puts the whole file in the place of the target: 0, or the error. A nameless file gets the target's own name where
- * that is free; only over an older file does it need a temporary name, which a kill right before the rename leaves
- * behind. */
+/* Moves the whole file to the target's path: 0, or the error. A nameless file is linked there. Where there is an
+ * older file it gets a temporary name first, and is renamed; a process that is killed in between leaves it under that
+ * name. */
 static int place_file(struct output *output) {
   if (output->is_nameless) {
     if (link_nameless(output, output->target) == 0) return 0;

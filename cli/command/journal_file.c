@@ -55,9 +55,7 @@ void journal_file_drop(const struct journal_file *file, const struct status *wri
   } else if (status_failed(written)) {
     text_say(stderr, "results so far are kept: attnbench report %s", file->path);
   } else if (is_resumable && (file->is_kept || file->is_beside)) {
-    if (file->is_kept) text_say(stderr, "to measure the rest, add to the same command: --resume");
-    if (!file->is_kept)
-      text_say(stderr, "to measure the rest, add to the same command: --journal %s --resume", file->path);
+    text_say(stderr, "to measure the rest, give the same command --journal %s --resume", file->path);
   } else if (!file->is_kept) {
     unlink(file->path);
   }

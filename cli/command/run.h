@@ -15,19 +15,18 @@
 
 struct journal_file {
   char path[PATH_MAX + 16]; /* a path that is cut here is too long for the system to open */
-  bool is_kept;             /* named by the user */
+  bool is_kept;             /* the user named it, or it moved (journal_path) */
   bool is_beside;           /* named after an output file */
 };
 
-/* The path of a journal beside the first output file; false when no output is a file. */
+/* The path of a journal beside the first file of --json, --csv or --gbench; false when there is none. */
 bool journal_file_beside(const struct options *, char *out, size_t size);
 struct journal_file journal_file_choose(const struct options *);
 /* Closes the journal. One that had to move is kept where it is now. */
 void journal_file_close(struct journal_file *, struct journal *);
-/* Removes the journal when the user did not name it and `written`, the status of writing the outputs, is a success.
- * When that failed, stderr says where the journal is. A run that can be resumed (it was stopped after it had measured
- * something) keeps the journal that the user named or that lies beside an output, and stderr says how to resume it.
- */
+/* Removes the journal, but for three cases. If the outputs could not be written (`written`), it stays and stderr says
+ * where it is. If the run can be resumed (it was stopped after it had measured something), a journal that the user
+ * named or that lies beside an output stays, and stderr says how to resume. One that the user named stays always. */
 void journal_file_drop(const struct journal_file *, const struct status *written, bool is_resumable);
 
 /* Continuing a run from its journal (--resume): is it the same run, and what of it is done? */

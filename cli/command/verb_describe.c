@@ -253,11 +253,11 @@ static const struct word glossary[] = {
      "an older revision, usually the last release, that a change is compared with beside its base, so that "
      "small slowdowns do not add up"},
     {"change", "of a history: a run from which on the level of a series is another one"},
-    {"surely", "of a history: the range of commits that holds the change in 19 of 20 cases"},
+    {"surely", "of a history: the range of commits that contains the change, computed for 95 %"},
     {"against",
-     "of a history: what tells a slower card or host from a slower kernel: the reference that was timed in "
-     "turns; the vendor's rows of the same run (anchors); or, where neither was timed, the raw time alone"},
-    {"stands, reverted", "of a change in a history: whether the level is still that one at the end"},
+     "of a history: what times are compared with, so that a slow card does not look like a slow kernel. It is the "
+     "reference in turns, the vendor's rows of the same run (anchors), or nothing (raw time)"},
+    {"stands, reverted", "of a change in a history: the new level still holds in the newest run, or it does not"},
     {"drifts", "of a series in a history: a line fits it better than steps, so that no commit is to blame"},
     {"triton",
      "a Triton kernel is measured as the Python function that launches it (--load FILE.py:FUNCTION), or as a "

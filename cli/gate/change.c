@@ -8,8 +8,10 @@
 #include "cli/base/owned.h"
 #include "cli/gate/judge.h"
 
-/* Values in a row whose median three, or seven, disturbed ones cannot move. The shorter window is for the ends of a
- * series, where the level after a change has few values yet. */
+/* Lengths of the windows of a running median. Three outliers cannot move the median of 7 values, seven cannot move
+ * that of
+ * 15. The short window is used within 15 values of either end, where the level after a change has few values yet, and
+ * everywhere in a series of at most 30 values. */
 enum { WINDOW_AT_ENDS = 7, WINDOW = 15 };
 /* In standard deviations: how far a value may be from the median of its neighbours, and, once the changes are known,
  * from the median of its level. */
@@ -64,8 +66,8 @@ static void add_up(struct series *series) {
   }
 }
 
-/* Clips the values from..to - 1. Of all windows that hold a value, the one with the nearest median counts: beside a
- * change that is one of the value's own level. */
+/* Clips the values from..to - 1, each towards the median of one window that contains it: the one whose median is
+ * nearest to the value. Beside a change this is a window on the value's own side of it. */
 static struct status clip_among_neighbours(struct series *series, size_t from, size_t to, size_t longest) {
   OWNED(owned_free) double *median = NULL;
   const size_t window = longest < series->count ? longest : series->count, windows = series->count - window + 1;

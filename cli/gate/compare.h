@@ -54,7 +54,7 @@ enum { COMPARE_SUITE_ROWS_MIN = 8, COMPARE_LOOKS_MAX = 3 };
 
 /* VERDICT(name, exit code that one such case asks for, what it means) */
 #define COMPARE_VERDICT_MAP(X)                                                                                  \
-  X(same, EXIT_CODE_OK, "not slower by as much as the threshold, and not certainly faster")                     \
+  X(same, EXIT_CODE_OK, "the slowdown is below the threshold with confidence, and no improvement is certain")   \
   X(improved, EXIT_CODE_OK, "faster by at least three quarters of the threshold, with confidence")              \
   X(regressed, EXIT_CODE_REGRESSION,                                                                            \
     "slower by at least three quarters of the threshold (--threshold), with confidence")                        \

@@ -1,11 +1,12 @@
-/* Decides whether a cell's output is right, and whether its time is plausible. The bounds depend on the dtype and
- * on the variant only where its units add differently.
+/* Decides whether a cell's output is right, and whether its time is plausible. The bounds depend on the dtype, and on
+ * the variant where its arithmetic units round sums in another way than fp32.
  *
  * What is checked. A cell is launched with the inputs of every launch of kernels/pattern.h: with random inputs, and
- * two times (for few query rows: up to 13 times) with adversarial inputs. Before each launch O, LSE and the workspace
- * are poisoned; after it O, LSE, the redzones and the inputs are compared. During timing every sample starts with O
- * stale or poisoned, and its last launch is compared after it, on a GPU in all rows (bench_witness). After each mode
- * all of O is compared. After all timing, the launch with random inputs is checked once more.
+ * with two different adversarial inputs (up to 13 where there are few query rows). Before each launch O, LSE and the
+ * workspace are poisoned; after it O, LSE, the redzones and the inputs are compared. During timing every sample
+ * starts with O stale or poisoned. After a sample the output of its last launch is compared, on a GPU all rows of it
+ * (bench_witness). After each mode all of O is compared. After all timing, the launch with random inputs is checked
+ * once more.
  *
  * The bounds and why they are what they are: results/check.md. */
 #pragma once
@@ -25,8 +26,8 @@ struct status check_hard(struct bench *, const struct attn_problem *, struct che
  * launch between the timing and this call. */
 struct status check_timed(struct bench *, bool whole, struct check_record *out);
 
-/* The probability that so many timed samples show a mistake that one launch in CHECK_RACE_LAUNCHES makes in one row,
- * where a sample's last launch is compared in this part of the rows. Pure. */
+/* A race makes one output row wrong in one of CHECK_RACE_LAUNCHES launches. Returns the probability that at least one
+ * of the samples shows it, where each sample compares the share rows_ratio of the rows of its last launch. Pure. */
 double check_race_found(uint64_t samples, double rows_ratio);
 
 /* The record's status after its checks: `ok`; `wrong` or `implausible` (plausible_judge) with the reason. */

@@ -211,8 +211,8 @@ static const struct option_row rows[] = {
      .help =
          "which times are taken: hot is the time per launch inside a CUDA graph of launches back to back; cold "
          "is the time of one launch after the L2 cache was flushed; steady is the time per launch back to back once "
-         "power and clock have settled: the sustained speed under the power limit. It takes seconds for each row, "
-         "and up to 13 more for its reference"},
+         "power and clock have settled: the sustained speed under the power limit. A steady time takes some seconds "
+         "for each row, and up to 13 seconds more for the reference of the row"},
     {"Measuring", "--quick", NULL, IN(RUN), FLAG(quick), FLAGS(OPTION_STAYS),
      .help = "spend less time on each cell, for many rounds; ab always does"},
     {"Measuring", "--seed", "N", TRIES | IN(INPUTS), WHOLE(seed, 0, 18446744073709551615.0),
@@ -292,9 +292,8 @@ static const struct option_row rows[] = {
     {"Output", "--json", "FILE", IN(GATE) | IN(SELFTEST), TEXT(json), FLAGS(OPTION_WRITES),
      .help = "write the result of the self-test as JSON"},
     {"Output", "--json", "FILE", IN(TUNE), TEXT(json), FLAGS(OPTION_WRITES),
-     .help =
-         "write a sweep for later runs: the cases, with the default and the best tunings as variants. In a run of "
-         "that sweep auto uses the best tunings of a case where it picks this variant"},
+     .help = "write a sweep for later runs: the cases, with the default and the best tunings as variants. Where the "
+             "variant `auto` picks this variant for a case of that sweep, it takes the best tuning"},
     {"Output", "--json", "FILE", IN(HISTORY), TEXT(json), FLAGS(OPTION_WRITES),
      .help = "write series, changes and points as JSON"},
     {"Output", "--csv", "FILE", IN(HISTORY), TEXT(csv), FLAGS(OPTION_WRITES),

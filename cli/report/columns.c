@@ -160,8 +160,8 @@ const struct columns_word *columns_word(uint32_t index) {
       {"cold", "median time of one launch after the L2 cache was flushed"},
       {"steady",
        "only with --modes steady: median time of one launch, and its rate, after launches back to back for "
-       "seconds: the sustained speed under the power limit. hot is some milliseconds of launches on a card that "
-       "is not warm yet"},
+       "seconds: the sustained speed under the power limit. hot is measured within some milliseconds, before the "
+       "card is warm"},
       {"power, energy",
        "only with --modes steady: the power that the whole card drew during the steady time, and its energy for "
        "each floating-point operation"},

@@ -29,7 +29,7 @@ expect_childless() { # fails while anything that runs was started with MARK in i
     kill "-${signal%:*}" "$run"
     ended "$run" "${signal#*:}"
     expect_json "$TMP/r.json" 'd["run"]["state"] == "interrupted" and [r["status"] for r in d["results"]] == ["ok"]'
-    expect_err "to measure the rest, add to the same command: --journal $TMP/r.json.journal --resume"
+    expect_err "to measure the rest, give the same command --journal $TMP/r.json.journal --resume"
   done
   rm -f "$TMP/processes"
   STEADY_HOW='' must 0 capture "${HELD[@]}" --json "$TMP/r.json" --journal "$TMP/r.json.journal" --resume
@@ -66,7 +66,7 @@ expect_childless() { # fails while anything that runs was started with MARK in i
 @test "signals in the first moments of a run end it as signals, never as failures" {
   local delay
   for delay in 0 0.002 0.005 0.01 0.02 0.03 0.05; do
-    rm -f "$TMP/r.json"
+    rm -f "$TMP/r.json" "$TMP/r.json.journal"
     env --default-signal=INT "$ATTNBENCH" --sweep tests/data/sweeps/tiny.json --device cpu --load "$STEADY" --variants cpu_flash \
       --check-only --json "$TMP/r.json" 2>"$ERR" &
     local run=$!

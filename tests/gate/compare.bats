@@ -324,7 +324,8 @@ row["time"]["hot"].update({k: 2 * v for k, v in row["time"]["hot"].items() if k.
   refute_out 'change = '
   expect_err 'attnbench: 6 of 6 rows: 6 inconclusive: 1 process each, 3 needed'
   repeat a other 1 0.5
-  must 5 compare a other
+  repeat a first 1 1
+  must 5 compare first other
   expect_out 'what to do: measure both sides again with more processes'
   [ "$(grep -o "only 1 process of" "$OUT" | wc -l)" -eq 1 ] || fail "not once"
   repeat a base 7 1

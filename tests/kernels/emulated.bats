@@ -149,7 +149,7 @@ choose() {
   emulate emulated_mla:shares=2,emulated_mla:shares=2,cluster=2,item_cost=1,emulated_mla:shares=2,kv_tile=64 --shape B=3,H=16/1,S=1x200,D=576,Dv=512,v_in_k,bf16,page=64 \
     --shape B=2,H=80/1,S=2x130,D=576,Dv=512,v_in_k,f16,causal,lse
   [ "$OK" = 6 ] || fail "$OK cases are right"
-  must 0 attn --device cpu --load "$EMULATED" --check-only --variants emulated_mla --json "$TMP/r.json" \
+  must 4 attn --device cpu --load "$EMULATED" --check-only --variants emulated_mla --json "$TMP/r.json" \
     --shape B=1,H=16/1,S=1x70,D=576,Dv=512,v_in_k,bf16,page=24 --shape B=1,H=16/1,S=1x70,D=576,Dv=512,v_in_k,bf16,page=4
   expect_json "$TMP/r.json" 'all("page must be" in r["reason"] for r in d["results"])'
 }

@@ -26,8 +26,8 @@ lines_of() { grep -c "^{\"$1\":" "$TMP/j" || true; }
     for x in d["results"])'
   expect_out_matches '^cards     CARD-0: [0-9]+ rows, CARD-1: [0-9]+ rows, CARD-2: [0-9]+ rows$'
   expect_out_matches '^B1\.H1.* on CARD-[0-2]$'
-  [ "$(head -n 1 "$TMP/r.csv" | tr -d '\r' | awk -F, '{print $NF}')" = card ]
-  [ "$(tail -n +2 "$TMP/r.csv" | tr -d '\r' | awk -F, '{print $NF}' | sort -u | tr '\n' ' ')" = "CARD-0 CARD-1 CARD-2 " ]
+  [ "$(head -n 1 "$TMP/r.csv" | tr -d '\r' | awk -F, '{print $(NF - 4)}')" = card ]
+  [ "$(tail -n +2 "$TMP/r.csv" | tr -d '\r' | awk -F, '{print $(NF - 4)}' | sort -u | tr '\n' ' ')" = "CARD-0 CARD-1 CARD-2 " ]
   grep -q '<dt>Cards</dt><dd>CARD-0: ' "$TMP/r.html" || fail "$(grep -o '<dl>.*' "$TMP/r.html" | head -c 600)"
   expect_valid results/report.schema.json "$TMP/r.json"
   attn report "$TMP/j" --json "$TMP/again.json"

@@ -65,7 +65,7 @@ expect_rows() {
 @test "an interrupted run writes a partial report and ends with 130" {
   [ -n "$ATTNBENCH_FAULTY" ] || skip "ATTNBENCH_FAULTY is not set; make test sets it"
   for signal in INT:130 TERM:143; do
-    rm -f "$TMP/r.json"
+    rm -f "$TMP/r.json" "$TMP/r.json.journal"
     # A background command of a shell ignores SIGINT; env --default-signal gives it back.
     env --default-signal=INT "$ATTNBENCH_FAULTY" --sweep tests/data/sweeps/tiny.json --device cpu --check-only \
       --variants cpu_flash,fault_hang --json "$TMP/r.json" 2>"$ERR" &
@@ -73,7 +73,7 @@ expect_rows() {
     sleep 1.5
     kill "-${signal%:*}" "$run"
     ended "$run" "${signal#*:}"
-    expect_err_lines 1
+    expect_err_lines 2
     expect_err_matches "^attnbench: (interrupted|terminated): 3 of 4 cells were not measured; see $TMP/r.json\$"
     expect_json "$TMP/r.json" 'd["run"]["state"] == "interrupted" and [r["status"] for r in d["results"]] == ["ok"]'
   done

@@ -23,7 +23,7 @@ PY
 
 @test "it refuses a terminal, writes half precision, and says when nothing more can be written" {
   [ "$("$ATTNBENCH" inputs --shape B=1,H=2,S=16,D=8 --shape B=1,H=1,S=16,D=8,bf16 | wc -c)" -eq $((3 * 3 * 2 * (2 + 1) * 16 * 8)) ]
-  expect_refusal 2 '--shape is missing' -- inputs
+  expect_refusal 2 '--shape or --sweep is missing' -- inputs
   [ -e /dev/full ] || skip "no /dev/full"
   status=0
   "$ATTNBENCH" inputs --shape B=1,H=8,S=512,D=64 >/dev/full 2>"$ERR" || status=$?
