@@ -167,9 +167,11 @@ const struct columns_word *columns_word(uint32_t index) {
        "each floating-point operation"},
       {"rate", "floating-point operations that the case needs, over the hot time"},
       {"roof",
-       "share that the row reached of the limit that binds it: the peak of the pipe that the variant uses, tensor "
-       "cores (tensor) or fp32 units (fp32), or of DRAM (dram) where moving the bytes takes longer than the "
-       "operations. Peaks are those at the highest clock. Rows of one case may have different limits"},
+       "percent of the hardware limit that the row reached. The limit is the peak rate of the units that the variant "
+       "uses, tensor cores (tensor) or fp32 units (fp32), or the bandwidth of DRAM (dram) where moving the bytes "
+       "takes "
+       "longer than the operations. Peaks are those at the highest clock. Rows of one case may have different "
+       "limits"},
       {"grid, blocks", "blocks of the launch along x, y and z, and their number"},
       {"waves",
        "blocks of the launch, divided by the blocks that the GPU can hold at once. Below 1 a part of the GPU "

@@ -45,7 +45,7 @@ def headline(cases, reports):
 
 
 def excerpt(printed):
-    """Of what `attnbench report` prints: the heading, some rows of the last case, the worst finding and what is fastest."""
+    """Of what `attnbench report` prints: what is fastest, the heading, some rows of the last case, and the worst finding."""
     lines = printed.splitlines()
     start = next((i for i, line in enumerate(lines) if re.match(r" +variant +status\b", line)), None)
     findings = [i for i, line in enumerate(lines) if re.match(r"(severe|warning|note) ", line)]
@@ -61,7 +61,7 @@ def excerpt(printed):
     end = findings[1] if len(findings) > 1 else len(lines)
     finding = [line for line in lines[findings[0]:end] if line]
     fastest = [line for line in lines if line.startswith("fastest: ")]
-    return "\n".join([*lines[start:start + 2], lines[cases[-1]], *shown, "...", *finding, "...", *fastest])
+    return "\n".join([*fastest, "", *lines[start:start + 2], lines[cases[-1]], *shown, "...", *finding, "..."])
 
 
 def blocks(reports, printed):

@@ -257,8 +257,8 @@ for printed in ("", heading + "B1.H2.x\n  serial ok\n"):
     except Failure as failure:
         assert "prints no rows or no findings" in str(failure)
 rows = "B1.H2.x\n  serial ok\nB3.H4.x\n  serial ok\n  wmma ok\n> cudnn ok\nvs ref = \n\n"
-made = readme.excerpt(heading + rows + "severe one\n  more\nnote two\n\nfastest: cudnn\n")
-assert made == heading + "B3.H4.x\n  serial ok\n> cudnn ok\n...\nsevere one\n  more\n...\nfastest: cudnn", made
+made = readme.excerpt("fastest: cudnn\n\n" + heading + rows + "severe one\n  more\nnote two\n")
+assert made == "fastest: cudnn\n\n" + heading + "B3.H4.x\n  serial ok\n> cudnn ok\n...\nsevere one\n  more\n...", made
 PY
 }
 
