@@ -398,6 +398,12 @@ struct status history_judge(struct history *history) {
 
 bool history_is_judged(const struct history_series *series) { return series->count >= CHANGE_VALUES_LEAST; }
 
+size_t history_count_judged(const struct history *history) {
+  size_t judged = 0;
+  for (size_t i = 0; i < history->series_count; ++i) judged += history_is_judged(&history->series[i]);
+  return judged;
+}
+
 bool history_is_regression(const struct history_series *series, const struct history_change *change) {
   return !series->is_anchor && change->stands && change->point.shift > 0 && change->besides[0] == '\0';
 }

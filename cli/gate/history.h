@@ -112,6 +112,7 @@ void history_free(struct history *);
 double history_value(const struct history *, const struct history_series *, const struct history_point *);
 /* Has the series enough points for a change to be found? */
 bool history_is_judged(const struct history_series *);
+size_t history_count_judged(const struct history *);
 /* Is it a slowdown that stands, and for which a kernel is to blame? */
 bool history_is_regression(const struct history_series *, const struct history_change *);
 

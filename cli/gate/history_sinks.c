@@ -73,14 +73,8 @@ void history_sinks_counts(const struct history *history, char out[HISTORY_LINE_M
     text_append(out, HISTORY_LINE_MAX, "; %zu file%s left out", history->left_out, history->left_out == 1 ? "" : "s");
 }
 
-static size_t count_judged(const struct history *history) {
-  size_t judged = 0;
-  for (size_t i = 0; i < history->series_count; ++i) judged += history_is_judged(&history->series[i]);
-  return judged;
-}
-
 void history_sinks_answer(const struct history *history, char out[HISTORY_LINE_MAX]) {
-  const size_t judged = count_judged(history), series_count = history->series_count;
+  const size_t judged = history_count_judged(history), series_count = history->series_count;
   size_t slower = 0, other = 0;
   for (size_t i = 0; i < history->series_count; ++i) {
     const struct history_series *series = &history->series[i];
@@ -111,11 +105,12 @@ static const struct text_column change_columns[] = {
     {"commit", "", true, 0, 0}, {"date", "", true, 1, 0},     {"surely", "", true, 2, 0},
 };
 enum { CHANGE_COLUMNS = sizeof change_columns / sizeof *change_columns };
-static const struct text_meaning change_meanings[] = {{"time", "change of the time"},
-                                                      {"bounds", "its 95 % bounds"},
-                                                      {"commit", "the first one measured with the change"},
-                                                      {"surely", "the range that holds it in 19 of 20 cases"},
-                                                      {NULL, NULL}};
+static const struct text_meaning change_meanings[] = {
+    {"time", "change of the time"},
+    {"bounds", "its 95 % bounds"},
+    {"commit", "the first one measured with the change"},
+    {"surely", "the range of commits that contains it, computed for 95 %"},
+    {NULL, NULL}};
 
 static const struct history_run *run_of(const struct history_item *item, size_t point) {
   return &item->history->runs[item->series->points[point].run];
@@ -185,7 +180,7 @@ enum { SERIES_COLUMNS = sizeof series_columns / sizeof *series_columns };
 static const struct text_meaning series_meanings[] = {
     {"vs ref", "time of the reference in turns / time"},
     {"change", "sum of the changes that were found"},
-    {"against", "what tells a slower card or host from a slower kernel"},
+    {"against", "what times are compared with, so that a slow card is not taken for a slow kernel"},
     {NULL, NULL}};
 
 static const char *const bases[] = {
@@ -368,7 +363,7 @@ struct status history_sinks_json(const struct history *history, FILE *file) {
   json_add_string(root, "answer", answer);
   json_add_uint(root, "runs", history->run_count);
   json_add_uint(root, "left_out", history->left_out);
-  json_add_uint(root, "series_judged", count_judged(history));
+  json_add_uint(root, "series_judged", history_count_judged(history));
   json_add_uint(root, "runs_needed", CHANGE_VALUES_LEAST);
   json_add_item(root, "series", cJSON_CreateArray());
   return json_write_list(root, &series, "a history", file);

@@ -38,11 +38,16 @@ struct entries {
 
 static void entries_free(struct entries *entries) { free(entries->item); }
 
-static struct status add_source(const struct page *page, size_t source, struct entries *out) {
-  struct report all = *page->source[source].report;
-  OWNED(fold_free) struct folds folds = {0};
+/* Also those that a text report leaves out. */
+static struct status fold_all(const struct report *report, struct folds *out) {
+  struct report all = *report;
   all.all_findings = true;
-  TRY(fold_findings(&all, &folds));
+  return fold_findings(&all, out);
+}
+
+static struct status add_source(const struct page *page, size_t source, struct entries *out) {
+  OWNED(fold_free) struct folds folds = {0};
+  TRY(fold_all(page->source[source].report, &folds));
   for (size_t i = 0; i < folds.count; ++i) {
     TRY(owned_grow(&out->item, out->count, &out->room, sizeof *out->item, "findings of a page"));
     out->item[out->count++] = (struct entry){folds.item[i], series_of(page, source, folds.item[i].variant)};
@@ -51,10 +56,8 @@ static struct status add_source(const struct page *page, size_t source, struct e
 }
 
 struct status findings_part_count(const struct report *report, size_t out[FINDING_SEVERE + 1]) {
-  struct report all = *report;
   OWNED(fold_free) struct folds folds = {0};
-  all.all_findings = true;
-  TRY(fold_findings(&all, &folds));
+  TRY(fold_all(report, &folds));
   for (size_t i = 0; i <= FINDING_SEVERE; ++i) out[i] = 0;
   for (size_t i = 0; i < folds.count; ++i) out[folds.item[i].severity] += !is_twin(&folds.item[i]);
   return status_ok();

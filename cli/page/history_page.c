@@ -221,8 +221,7 @@ struct status history_page_write(const struct history *history, FILE *file) {
   page_open(file, "history");
   history_sinks_answer(history, line);
   const bool fails = count > 0 && items[0].change != NULL && history_is_regression(items[0].series, items[0].change);
-  bool is_judged = false;
-  for (size_t i = 0; i < history->series_count; ++i) is_judged = is_judged || history_is_judged(&history->series[i]);
+  const bool is_judged = history_count_judged(history) > 0;
   html_put(file, "<p class=\"outcome %s\"><strong>%s</strong></p>\n",
            fails       ? "failed"
            : is_judged ? "passed"
