@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""random_sweep.py SEED COUNT: a sweep of random problems over all axes at once, on stdout: lengths at and off the edges of
+"""random_sweep.py SEED COUNT [plain]: a sweep of random problems on stdout. `plain`: sizes, 16 and 32 bits, grouped heads, a causal
+mask and the log-sum-exp alone, which every variant is for. Otherwise over all axes at once: lengths at and off the edges of
 tiles, no keys and one key, more queries than keys, the smallest windows, caps that saturate, sinks, layouts, ragged batches, lists of
 blocks, pages with and without a shared prefix, a V in K, e4m3 with scales of each kind."""
 import json
@@ -63,6 +64,13 @@ def shape_of(draw):
     return shape
 
 
+def plain_shape_of(draw):
+    group, kv_heads = draw.choice([1, 1, 2, 4]), draw.randint(1, 3)
+    return {"B": draw.randint(1, 5), "Hq": group * kv_heads, "Hkv": kv_heads, "Sq": length(draw), "Skv": length(draw),
+            "D": draw.choice([40, 64, 64, 96, 128, 128]), "dtype": draw.choice(["f16", "f16", "bf16", "f32"]),
+            "causal": draw.random() < 0.5, "lse": draw.random() < 0.2}
+
+
 def least_keys(shape):
     """Of the shortest sequence."""
     if "batch" not in shape:
@@ -86,8 +94,9 @@ def add_cache(draw, shape):
 
 def main():
     draw, shapes = random.Random(int(sys.argv[1])), {}
+    draw_one = plain_shape_of if sys.argv[3:] == ["plain"] else shape_of
     while len(shapes) < int(sys.argv[2]):
-        shape = shape_of(draw)
+        shape = draw_one(draw)
         shapes[json.dumps(shape, sort_keys=True)] = shape
     json.dump({"attnbench_sweep": 1, "name": f"random_{sys.argv[1]}", "shapes": list(shapes.values())}, sys.stdout, indent=1)
 

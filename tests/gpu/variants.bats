@@ -25,12 +25,13 @@ setup() { need_gpu; }
 }
 
 @test "random shapes: every variant that takes one is right (ATTN_SEED draws others)" {
-  python tests/data/random_sweep.py "${ATTN_SEED:-11}" 300 >"$TMP/random.json"
+  python tests/data/random_sweep.py "${ATTN_SEED:-11}" 300 plain >"$TMP/random.json"
   must 0 attn --sweep "$TMP/random.json" --device cuda --check-only --json "$TMP/r.json" --variants "auto,serial,scalar,scalar_quad,\
-wmma,wmma_qk,cp_async,mma_swizzle,mma_swizzle:stages=1,wgmma,wgmma:persistent=0,wgmma:warpgroups=1,wgmma_general,wgmma_fp8,cluster_split,\
+wmma,wmma_qk,cp_async,mma_swizzle,mma_swizzle:stages=1,wgmma,wgmma:persistent=0,wgmma:warpgroups=1,wgmma_general,cluster_split,\
 cluster_split:wgmma=1,cluster_split:groups=1,decode,decode:path=1,decode:splits=7,\
-decode_general,decode_general:warps=2,blocks=2,split_kv,split_kv_atomic,one_query,d_split"
-  expect_json "$TMP/r.json" 'd["summary"]["ok"] >= 1500'
+decode_general,decode_general:warps=2,blocks=2,split_kv,split_kv_atomic,one_query"
+  expect_json "$TMP/r.json" '{r["status"] for r in d["results"]} == {"ok", "skipped"} and d["summary"]["ok"] >= 1500'
+  expect_json "$TMP/r.json" '{r["variant"] for r in d["results"]} == {r["variant"] for r in d["results"] if r["status"] == "ok"}'
 }
 
 @test "what writes the log-sum-exp writes the right one, and every other variant is skipped with that reason" {
@@ -73,13 +74,15 @@ decode_general,decode_general:warps=2,blocks=2,split_kv,split_kv_atomic,one_quer
 @test "e4m3 with its scales is right in every variant that takes it, and no other takes it" {
   attn --sweep tests/data/sweeps/axes_e4m3.json --device cuda --check-only --json "$TMP/r.json"
   expect_status 0
-  expect_json "$TMP/r.json" 'all(r["status"] == "ok" for r in d["results"] if r["variant"] in ("serial", "scalar")) and len(d["results"]) > 400'
+  # serial and scalar take no head dimension beyond 128.
+  expect_json "$TMP/r.json" 'all(r["status"] == "ok" or r["shape"]["D"] > 128 for r in d["results"] if r["variant"] in ("serial", "scalar"))'
+  expect_json "$TMP/r.json" 'len(d["results"]) > 400'
   expect_json "$TMP/r.json" '{r["status"] for r in d["results"]} <= {"ok", "skipped"}'
   expect_json "$TMP/r.json" 'sum(r["status"] == "ok" for r in d["results"] if r["variant"] == "wgmma_fp8") > 100'
   expect_json "$TMP/r.json" 'all(0 < r["check"]["oracle"]["quantisation_rmse"] <= r["check"]["oracle"]["quantisation_max"]
     for r in d["results"] if r["status"] == "ok")'
   attn --shape B=1,H=2,S=512,D=64,e4m3 --device cuda --check-only --variants wgmma,mma_swizzle,cudnn --json "$TMP/r.json"
-  expect_json "$TMP/r.json" 'all(r["status"] == "skipped" and "dtype must be" in r["reason"] for r in d["results"])'
+  expect_json "$TMP/r.json" 'all(r["status"] == "skipped" and ("dtype must be" in r["reason"] or "e4m3 needs" in r["reason"]) for r in d["results"])'
 }
 
 @test "decoding as it is served is right on small cases, that of latent attention too" {

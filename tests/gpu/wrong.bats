@@ -28,9 +28,11 @@ bugs() {
 
 @test "every GPU kernel that mistakes a window, a head dimension of V, a soft cap, a sink, a layout, a batch, e4m3, pages or a V in K is caught" {
   local row axis
+  # Not e4m3_lse_rounded: on a GPU scores may be sums of 14 bits, which moves the log-sum-exp by more than that rounding. The CPU's
+  # test of these kernels has it.
   for row in "window window_left_more window_swapped" "dv dv_v_stride dv_dot" "softcap softcap_ignored softcap_rounded" \
     "sink sink_ignored sink_late" "layout layout_q_dense layout_lse" "batch ragged_padded ragged_tokens_lse" \
-    "e4m3 e4m3_v_permuted e4m3_lse_rounded" "page page_next prefix_written" "v_in_k v_in_k_last v_in_k_scale" \
+    "e4m3 e4m3_v_permuted e4m3_subnormal" "page page_next prefix_written" "v_in_k v_in_k_last v_in_k_scale" \
     "sparse sparse_ignored sparse_empty_lse"; do
     read -r -a axis <<<"$row"
     must 3 attn_faulty --sweep "tests/data/sweeps/wrong_${axis[0]}.json" --device cuda --check-only --json "$TMP/r.json" \
