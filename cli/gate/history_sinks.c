@@ -66,9 +66,13 @@ void history_sinks_counts(const struct history *history, char out[HISTORY_LINE_M
     cases += i == 0 || strcmp(history->series[i].key, history->series[i - 1].key) != 0;
   snprintf(out, HISTORY_LINE_MAX, "%zu series of %zu case%s in %zu run%s", history->series_count, cases,
            cases == 1 ? "" : "s", history->run_count, history->run_count == 1 ? "" : "s");
-  if (history->run_count > 0)
-    text_append(out, HISTORY_LINE_MAX, ", %.10s to %.10s", history->runs[0].date,
-                history->runs[history->run_count - 1].date);
+  if (history->run_count > 0) {
+    const struct history_run *first = &history->runs[0], *last = &history->runs[history->run_count - 1];
+    if (first->place > 0)
+      text_append(out, HISTORY_LINE_MAX, " of commits %s to %s", first->commit, last->commit);
+    else
+      text_append(out, HISTORY_LINE_MAX, ", %.10s to %.10s", first->date, last->date);
+  }
   if (history->left_out > 0)
     text_append(out, HISTORY_LINE_MAX, "; %zu file%s left out", history->left_out, history->left_out == 1 ? "" : "s");
 }

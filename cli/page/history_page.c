@@ -6,7 +6,9 @@
 #include "cli/base/units.h"
 #include "cli/page/plot.h"
 
-enum { CURVE_HEIGHT = 150, CURVE_TOP = 20, CURVE_BOTTOM = 112, CURVE_POINTS_MAX = 400, DAY_LENGTH = 10 };
+enum { CURVE_HEIGHT = 160, CURVE_TOP = 20, CURVE_BOTTOM = 112, CURVE_POINTS_MAX = 400, DAY_LENGTH = 10 };
+/* The texts of changes, in two rows where they are so near that they would cover each other. */
+enum { MARK_FIRST = CURVE_BOTTOM + 13, MARK_SECOND = CURVE_BOTTOM + 25, MARK_WIDTH = 95 };
 
 /* ---- table of changes ---------------------------------------------------------------------------------------- */
 
@@ -107,12 +109,16 @@ static void put_level(const struct curve *curve, double from, double to, double 
           axis_at(&curve->plot.y, percent_of(curve, level)), axis_at(&curve->plot.x, to - 0.5));
 }
 
-static void put_mark(const struct curve *curve, const struct history_change *change, FILE *file) {
+static double mark_x(const struct curve *curve, const struct history_change *change) {
+  return axis_at(&curve->plot.x, (double)change->point.at - 0.5);
+}
+
+static void put_mark(const struct curve *curve, const struct history_change *change, int y, FILE *file) {
   const struct history_item item = {curve->history, curve->series, change};
   char percent[HISTORY_PERCENT_MAX];
   history_sinks_percent(change->point.shift, percent);
   const char *colour = change->besides[0] != '\0' ? "c10" : change->point.shift > 0 ? "c7" : "c2";
-  const double x = axis_at(&curve->plot.x, (double)change->point.at - 0.5);
+  const double x = mark_x(curve, change);
   const struct history_run *run = run_of(&item, change->point.at);
   html_put(
       file,
@@ -120,7 +126,7 @@ static void put_mark(const struct curve *curve, const struct history_change *cha
       "0a3 3 0 1 0-6 0\"><title>%s at %s, %s</title></path></g>",
       colour, x, CURVE_TOP, CURVE_BOTTOM, x, axis_at(&curve->plot.y, percent_of(curve, change->point.after)), percent,
       run->commit, run->date);
-  html_put(file, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"%s\" class=\"note\">%s %s</text>", x, CURVE_BOTTOM + 13,
+  html_put(file, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"%s\" class=\"note\">%s %s</text>", x, y,
            x > PLOT_RIGHT - 60 ? "end" : "start", percent, run->commit);
 }
 
@@ -133,7 +139,13 @@ static void put_levels(const struct curve *curve, FILE *file) {
     if (i == 0) put_level(curve, (double)from, (double)point->at, point->before, file);
     put_level(curve, (double)point->at, (double)to, point->after, file);
   }
-  for (size_t i = 0; i < series->change_count; ++i) put_mark(curve, &series->changes[i], file);
+  int y = MARK_FIRST;
+  for (size_t i = 0; i < series->change_count; ++i) {
+    const struct history_change *change = &series->changes[i];
+    const bool is_near = i > 0 && mark_x(curve, change) - mark_x(curve, change - 1) < MARK_WIDTH;
+    y = is_near && y == MARK_FIRST ? MARK_SECOND : MARK_FIRST;
+    put_mark(curve, change, y, file);
+  }
 }
 
 /* "wgmma hot: 12.3 us, 1.04 x cudnn" */
@@ -143,11 +155,14 @@ static void put_caption(const struct history_series *series, FILE *file) {
   if (series->reference[0] != '\0') html_put(file, ", %s x %s", units_fixed(last->ratio, 3).text, series->reference);
 }
 
-static void put_day(const struct curve *curve, size_t point, int x, const char *anchor) {
-  char day[DAY_LENGTH + 1];
-  snprintf(day, sizeof day, "%s", curve->history->runs[curve->series->points[point].run].date);
+/* The day of a run, or its commit where the runs are in the order of their commits: days say nothing then. */
+static void put_end(const struct curve *curve, size_t point, int x, const char *anchor) {
+  const struct history_run *run = &curve->history->runs[curve->series->points[point].run];
+  char label[RUN_COMMIT_MAX];
+  snprintf(label, sizeof label, "%.*s", run->place > 0 ? (int)sizeof label : DAY_LENGTH,
+           run->place > 0 ? run->commit : run->date);
   html_put(curve->plot.file, "<text x=\"%d\" y=\"%d\" text-anchor=\"%s\">%s</text>", x, CURVE_HEIGHT - 6, anchor,
-           day);
+           label);
 }
 
 static void put_curve(const struct history *history, const struct history_series *series, FILE *file) {
@@ -161,8 +176,8 @@ static void put_curve(const struct history *history, const struct history_series
       "level</title>",
       PLOT_WIDTH, CURVE_HEIGHT, series->variant, series->key, series->count);
   plot_y_ticks(&curve.plot, isnan(series->drift) ? "time, %" : "time, %: drifts");
-  put_day(&curve, 0, PLOT_LEFT, "start");
-  put_day(&curve, series->count - 1, PLOT_RIGHT, "end");
+  put_end(&curve, 0, PLOT_LEFT, "start");
+  put_end(&curve, series->count - 1, PLOT_RIGHT, "end");
   put_line(&curve, file);
   put_levels(&curve, file);
   fputs("</svg></figure>\n", file);
