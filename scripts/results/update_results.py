@@ -6,7 +6,8 @@ Journals (results/<gpu>/<sweep>.journal) are what runs measured and are never ed
 report. The pages and plots are made from these reports, from PyTorch's (torch_<sweep>.json, by sdpa_baseline.py), from
 the timer's self-test (timer_selftest.json), from tables of scripts/proof/ (timer.json, counters.json, gate.json), and
 from what is written by hand: predictions (ladder.json) and claims (origins.json). A generated block of README.md
-is between <!-- begin NAME --> and <!-- end NAME -->; the names are v3-output and headline.
+is between <!-- begin NAME --> and <!-- end NAME -->; the names are v3-output and headline. results/history.md has one too,
+own-history, from the runs of old commits in results/<gpu>/history.
 
   scripts/results/update_results.py            write what is out of date
   scripts/results/update_results.py --check    write nothing; exit 1 and name what differs
@@ -23,6 +24,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
+import own_history
 import page
 import plots
 import readme
@@ -34,6 +36,7 @@ from lib.program import INPUT, INTERNAL, ROOT, Failure, code_of, execute
 from lib.reports import from_journal
 
 README_GPU = "h200"
+HISTORY_GPU = "h100"  # whose folder has the runs of old commits
 
 
 def printed_report(attnbench, journal):
@@ -86,6 +89,10 @@ def wanted_files(attnbench):
         if folder.name == README_GPU:
             printed = printed_report(attnbench, folder / "v3.journal") if "v3" in reports.sweeps else None
             texts[ROOT / "README.md"] = fill(read_text(ROOT / "README.md"), readme.blocks(reports, printed), "README.md")
+    history = ROOT / "results" / HISTORY_GPU / own_history.FOLDER
+    if history.exists():
+        path = ROOT / "results" / "history.md"
+        texts[path] = fill(read_text(path), {"own-history": own_history.block(attnbench, history)}, "results/history.md")
     return texts, pictures
 
 

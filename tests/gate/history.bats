@@ -220,3 +220,17 @@ JUDGE
   [ "$(cat "$TMP/measured/commits")" = "$(git -C "$TMP/clone" rev-parse HEAD~4 HEAD~2 HEAD)" ] || fail "$(cat "$TMP/measured/commits")"
   [ "$(cat "$TMP/measured/runs/"* | paste -sd' ')" = '#110 #110' ] || fail "$(ls "$TMP/measured/runs")"
 }
+
+@test "twenty commits of this repository: the steps are those that its log names" {
+  local runs=results/h100/history
+  must 1 attn history "$runs/runs" --commits "$runs/commits" --json "$TMP/h.json" --html "$TMP/h.html"
+  expect_json "$TMP/h.json" 'd["runs"] == 20 == d["runs"] - d["left_out"] and d["series_judged"] == 8'
+  # 0a45c8f, "wgmma: small sections", lies in the first range, and 62e6207, "wgmma: sections of all heads", in the second.
+  expect_json "$TMP/h.json" '[[c["what"], c["stands"], c["good"], c["bad"]] for s in d["series"] for c in s["changes"]
+    if s["key"].endswith("D128.bf16.causal") and s["mode"] == "hot"] ==
+    [["slower", False, "6ef7065", "a2c534a"], ["faster", True, "0a4e723", "e924b6c"]]'
+  # On the page the ends of a curve are commits, and the texts of near changes do not cover each other.
+  grep -q '>3f142e6</text>' "$TMP/h.html" && grep -q '>e8025f6</text>' "$TMP/h.html" || fail "the ends of the curves"
+  [ "$(grep -oE 'y="[0-9]+" text-anchor="start" class="note">[-+][0-9.]+ % (a2c534a|e924b6c)' "$TMP/h.html" | cut -d'"' -f2 | sort | uniq -c | awk '{print $1}' | paste -sd' ')" = "2 2" ] ||
+    fail "the texts of changes"
+}
