@@ -75,8 +75,12 @@ static void read_handlers(struct sigaction handler[NSIG]) {
  * name it. */
 enum { SA_OF_LIBC = 0x04000000 };
 
+/* What signal() puts back where a library had a handler of its own for a while, as NVRTC has while it compiles, has
+ * SA_RESTART, which says nothing where there is no function to run. */
 static bool is_same_handler(const struct sigaction *a, const struct sigaction *b) {
-  return a->sa_handler == b->sa_handler && ((a->sa_flags ^ b->sa_flags) & ~SA_OF_LIBC) == 0;
+  const bool is_function = a->sa_handler != SIG_DFL && a->sa_handler != SIG_IGN;
+  const int ignored = SA_OF_LIBC | (is_function ? 0 : SA_RESTART);
+  return a->sa_handler == b->sa_handler && ((a->sa_flags ^ b->sa_flags) & ~ignored) == 0;
 }
 
 static uint64_t locale_name(void) {

@@ -143,8 +143,9 @@ static void charge(struct worker *worker, struct record *record, const char *who
   copy_end();
   if (!worker->is_watched) return;
   worker->is_watched = false;
-  /* Libraries that a Python function imports, such as PyTorch's, set handlers of SIGINT and SIGTERM. If those counted
-   * as left, each cell would need a new process, and importing PyTorch takes seconds. */
+  /* Libraries that a Python function calls set handlers of SIGINT and SIGTERM: NVRTC, which cuDNN's engines compile
+   * with, puts Python's back by signal(), and so with another flag. If that counted as left, each cell would need a
+   * new process, and importing PyTorch takes seconds. */
   if (worker->is_python) leftovers_restore_interrupts(&worker->before);
   leftovers_tell(&worker->before, found, sizeof found);
   note_left(record, who, found);

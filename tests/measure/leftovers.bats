@@ -39,6 +39,9 @@ expect_left() {
 @test "a variant that leaves nothing is charged with nothing" {
   must 0 leaving nothing
   expect_json "$TMP/r.json" 'not any("left" in r for r in d["results"])'
+  # The handler was the default, and is again.
+  must 0 leaving handler_put_back
+  expect_json "$TMP/r.json" 'not any("left" in r for r in d["results"])'
 }
 
 @test "threads are charged to the cell that left them" {

@@ -164,6 +164,10 @@ static void mask(void) {
 static void handler(void) { signal(SIGUSR2, SIG_IGN); }
 static void do_nothing(int number) { (void)number; }
 static void own_handler(void) { signal(SIGUSR2, do_nothing); }
+static void handler_put_back(void) {
+  own_handler();
+  signal(SIGUSR2, SIG_DFL);
+}
 static void rounding(void) { fesetround(FE_UPWARD); }
 static void new_locale(void) { setlocale(LC_ALL, "C.UTF-8"); }
 static void new_umask(void) { umask(umask(0) ^ 1); }
@@ -226,6 +230,7 @@ static const struct {
     {"mask", "run", mask},
     {"handler", "run", handler},
     {"own_handler", "run", own_handler},
+    {"handler_put_back", "run", handler_put_back},
     {"rounding", "run", rounding},
     {"rounding_supports", "supports", rounding},
     {"locale", "run", new_locale},
