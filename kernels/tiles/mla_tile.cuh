@@ -110,7 +110,12 @@ struct Config {
 enum Barrier : uint32_t {
   kWeightsReady = 1, /* and 2, by owner: the other warpgroup waits for the weights of a tile */
   kTailCleared = 3,  /* and 4, by owner: a warpgroup waits for its rows behind the last key to be zeros */
-  kItemEnds = 5,     /* both warpgroups wait for each other's part of an item's end */
+  /* At an item's end. Each is waited for in one place of the code. A barrier that both warpgroups wait for would be
+   * two instructions, as each warpgroup has code of its own, and synccheck reports these as divergent threads. */
+  kReferencesRead = 5, /* and 6, by who waits: the other warpgroup has read the references that this one left */
+  kSumsReady = 7,      /* and 8, by who waits: the other warpgroup has left its sums */
+  kPartialStored = 9,  /* warpgroup 0 waits for what warpgroup 1 stored */
+  kCounted = 10,       /* and 11, by who waits: thread 0 has counted the block's arrival */
 };
 
 template <uint32_t kCluster>
@@ -645,17 +650,24 @@ struct Multiplier {
     for (uint32_t j = 0; j < kDv / kGroups / 2; ++j) o[j] = 0.0f;
   }
 
+  /* Waits for the other warpgroup, which waits for this one. Whoever meets again has met at another pair of barriers
+   * in between, so that nobody arrives twice at a barrier that is still waited for. */
+  static __device__ __forceinline__ void meet(uint32_t barrier) {
+    hopper::named_arrive(barrier + 1 - kGroup, kConsumers);
+    hopper::named_sync(barrier + kGroup, kConsumers);
+  }
+
   /* Of both warpgroups, once for each of the thread's rows. No warpgroup goes on to the next item, whose Q must have
    * come, before both have read what the other has written here. */
   __device__ __forceinline__ void add_sums() {
     const uint32_t row = row_of_thread();
 #pragma unroll
     for (uint32_t i = 0; i < 2; ++i) sum[i] = quad_sum(sum[i]);
-    hopper::named_sync(kItemEnds, kConsumers); /* orders the last references' reads before these stores */
+    meet(kReferencesRead); /* orders the last references' reads before these stores */
     if (threadIdx.x % 4 == 0)
 #pragma unroll
       for (uint32_t i = 0; i < 2; ++i) put_word(at.row(kGroup, row + 8 * i), __float_as_uint(sum[i]));
-    hopper::named_sync(kItemEnds, kConsumers); /* orders the stores before the reads */
+    meet(kSumsReady); /* orders the stores before the reads */
 #pragma unroll
     for (uint32_t i = 0; i < 2; ++i) sum[i] += __uint_as_float(ptx::load_shared(at.row(1 - kGroup, row + 8 * i)).x);
     __syncwarp();
@@ -746,12 +758,18 @@ struct Multiplier {
    * block is the first of at most one shared item. The last arrival wraps the counter to zero. True in all threads of
    * that block, for which the results of the others are published. */
   __device__ __forceinline__ bool arrive_last(uint32_t first, uint32_t count) const {
-    hopper::named_sync(kItemEnds, kConsumers); /* orders all threads' stores before thread 0's release */
-    if (threadIdx.x == 0)
-      put_word(at.arrived(),
-               ptx::count_arrival(a.arrivals + first * kCluster + rank_in_cluster<kCluster>(), count - 1));
-    hopper::named_sync(kItemEnds,
-                       kConsumers); /* orders `arrived`, and the acquire, before the other threads' reads */
+    if constexpr (kGroup == 1) {
+      hopper::named_arrive(kPartialStored, kConsumers);
+      hopper::named_sync(kCounted + 1, kConsumers);
+    } else {
+      hopper::named_sync(kPartialStored, kConsumers); /* orders all threads' stores before thread 0's release */
+      if (threadIdx.x == 0)
+        put_word(at.arrived(),
+                 ptx::count_arrival(a.arrivals + first * kCluster + rank_in_cluster<kCluster>(), count - 1));
+      /* Both order `arrived`, and the acquire, before the other threads' reads. */
+      hopper::named_arrive(kCounted + 1, kConsumers);
+      hopper::named_sync(kCounted, 128);
+    }
     return ptx::load_shared(at.arrived()).x == count - 1;
   }
 
