@@ -8,6 +8,7 @@
 #include "kernels/cpu/threads.h"
 #include "kernels/cuda/backend.cuh"
 #include "kernels/cuda/reference.cuh"
+#include "kernels/cuda/witness.cuh"
 
 namespace attn {
 
@@ -20,9 +21,6 @@ unsigned grid_for(uint64_t items) {
   const uint64_t blocks = (items + kThreads - 1) / kThreads;
   return static_cast<unsigned>(std::clamp<uint64_t>(blocks, 1, kGridMax));
 }
-
-__device__ uint64_t grid_thread() { return uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; }
-__device__ uint64_t grid_stride() { return uint64_t{gridDim.x} * blockDim.x; }
 
 /* ---- element types ------------------------------------------------------------------------------------------- */
 
@@ -43,11 +41,6 @@ auto for_dtype(enum attn_dtype dtype, Of of) {
 }
 
 /* ---- inputs and redzones ------------------------------------------------------------------------------------- */
-
-/* The slabs of so many columns that make a row. */
-__host__ __device__ inline uint64_t slabs_of(uint32_t columns, uint32_t of_slab) {
-  return columns / of_slab + (columns % of_slab != 0);
-}
 
 /* Of a row, for one thread: the row's line costs many times what an element does. */
 constexpr uint32_t kInputColumns = 16;
@@ -230,18 +223,6 @@ struct status make_reference(struct cuda_bench *p, struct cuda_reference *r) {
 
 /* ---- comparing ----------------------------------------------------------------------------------------------- */
 
-struct compare_args {
-  const void *output;
-  struct attn_view view; /* of the output */
-  const float *lse;      /* NULL: not asked for */
-  const double *o;
-  const struct reference_row *rows;
-  struct attn_problem shape;
-  struct pattern_sample sample;
-  struct tolerance tolerance;
-  struct pattern inputs; /* as they are now: flips and swaps against the reference's */
-};
-
 struct compare_args compare_args_of(const struct cuda_bench *p, const struct tolerance *tolerance) {
   const struct cuda_reference &r = p->reference[p->base.inputs.launch];
   struct attn_tensor o;
@@ -257,11 +238,6 @@ struct compare_args compare_args_of(const struct cuda_bench *p, const struct tol
           p->base.inputs};
 }
 
-__device__ struct compare_bound bound_of(const compare_args &a, uint64_t place) {
-  const struct attn_place at = attn_place_of(&a.shape, ATTN_ROWS_QUERIES, pattern_sample_row(&a.sample, place));
-  return compare_bound_of(&a.tolerance, &a.shape, attn_seen_keys(&a.shape, &at), &a.rows[place]);
-}
-
 __device__ uint64_t warp_count(uint64_t x) {
   for (int offset = 16; offset > 0; offset /= 2) x += __shfl_xor_sync(~0u, x, offset);
   return x;
@@ -272,11 +248,6 @@ __device__ double expected_of(const compare_args &a, uint64_t pair, uint32_t d, 
   const uint64_t flips = a.inputs.flips;
   const enum pattern_flip what = pattern_flip_of(&a.shape, ATTN_O);
   return flips != 0 && pattern_is_flipped(flips, what, pair, d) ? -reference : reference;
-}
-
-/* The row of the output that has to be row `place` of the reference's sample. */
-__device__ uint64_t row_of(const compare_args &a, uint64_t place) {
-  return pattern_source(&a.inputs, ATTN_O, pattern_sample_row(&a.sample, place));
 }
 
 /* A warp compares row `place` of the sample. */
@@ -321,100 +292,16 @@ __global__ void compare_kernel(const compare_args a, struct compare_partial *par
 
 /* ---- the witness of timed launches --------------------------------------------------------------------------- */
 
-constexpr uint32_t kWitnessColumns = 256; /* of a row, for one warp */
-
-constexpr uint32_t kFlipColumns = 128; /* of a row, for one warp: rows may be few and long */
-
-/* A warp turns the signs of one slab of a row after another, and exchanges it with that of the row's partner. */
-template <enum attn_dtype kDtype>
-__global__ void change_kernel(void *data, const struct attn_problem shape, const struct attn_tensor tensor,
-                              uint64_t flips) {
-  const enum pattern_flip what = pattern_flip_of(&shape, tensor.role);
-  const bool flips_here = pattern_flips(tensor.role);
-  const uint64_t slabs = slabs_of(tensor.view.columns, kFlipColumns), rows = attn_view_rows(&tensor.view);
-  for (uint64_t slab = grid_thread() / 32; slab < rows * slabs; slab += grid_stride() / 32) {
-    const uint64_t row = slab / slabs, partner = pattern_partner(&shape, tensor.role, row);
-    if (partner < row) continue; /* its partner's warp does both */
-    const uint64_t pair = flips_here ? pattern_flip_pair(&shape, tensor.role, row) : 0;
-    const uint64_t first = attn_view_row(&tensor.view, row), second = attn_view_row(&tensor.view, partner);
-    const uint32_t column0 = static_cast<uint32_t>(slab % slabs) * kFlipColumns;
-    for (uint32_t d = column0 + threadIdx.x % 32; d < min(tensor.view.columns, column0 + kFlipColumns); d += 32) {
-      const bool flipped = flips_here && pattern_is_flipped(flips, what, pair, d);
-      const uint32_t sign = flipped ? attn_dtype_sign(kDtype) : 0;
-      if (partner == row && !flipped) continue;
-      const uint32_t here = attn_dtype_load(kDtype, data, first + d),
-                     there = attn_dtype_load(kDtype, data, second + d);
-      attn_dtype_store(kDtype, data, first + d, there ^ sign);
-      if (partner != row) attn_dtype_store(kDtype, data, second + d, here ^ sign);
-    }
-  }
-}
-
 struct status change_inputs(struct cuda_bench *p, uint64_t flips) {
   return for_tensors(p, false, [p, flips](const struct attn_tensor &tensor) {
-    const uint64_t slabs = attn_view_rows(&tensor.view) * slabs_of(tensor.view.columns, kFlipColumns);
-    for_dtype(tensor.dtype, [](auto t) {
-      return change_kernel<t.value>;
-    })<<<grid_for(32 * slabs), kThreads, 0, stream_of(p)>>>(data_of(p, tensor.role), p->base.shape, tensor, flips);
+    const witness_runs runs = witness_runs_of(attn_view_rows(&tensor.view), tensor.view.columns);
+    for_dtype(
+        tensor.dtype,
+        [](auto t) { return change_kernel<t.value>; })<<<grid_for(32 * runs.count), kThreads, 0, stream_of(p)>>>(
+        data_of(p, tensor.role), p->base.shape, tensor, flips, runs);
     CUDA_TRY(cudaGetLastError());
     return status_ok();
   });
-}
-
-/* The outputs that were found right, with the signs of launch 0; NULL: none. */
-struct verified_outputs {
-  const void *o;
-  const float *lse;
-};
-
-/* Element d of a row: the bits that were found right before, or a value within its bound. Most rows need no bound. */
-template <enum attn_dtype kDtype>
-__device__ bool is_as_verified(const compare_args &a, const verified_outputs &verified, uint64_t at, uint64_t from,
-                               uint64_t pair, uint32_t d) {
-  const uint64_t flips = a.inputs.flips;
-  const bool flipped = flips != 0 && pattern_is_flipped(flips, pattern_flip_of(&a.shape, ATTN_O), pair, d);
-  const uint32_t sign = flipped ? attn_dtype_sign(kDtype) : 0;
-  return verified.o != nullptr &&
-         attn_dtype_load(kDtype, a.output, at) == (attn_dtype_load(kDtype, verified.o, from) ^ sign);
-}
-
-/* A warp looks at one slab of a row after another; returns whether this lane saw anything wrong. */
-template <enum attn_dtype kDtype>
-__device__ bool sees_wrong(const compare_args &a, const verified_outputs &verified, uint64_t place,
-                           uint32_t column0) {
-  const uint32_t lane = threadIdx.x % 32, columns = a.view.columns, end = min(columns, column0 + kWitnessColumns);
-  const uint64_t source = pattern_sample_row(&a.sample, place), row = row_of(a, place);
-  const uint64_t first = attn_view_row(&a.view, row), from = attn_view_row(&a.view, source);
-  const uint64_t pair = pattern_flip_pair(&a.shape, ATTN_O, row);
-  const bool has_lse = a.lse != nullptr && lane == 0 && column0 == 0;
-  struct compare_partial mine;
-  struct compare_row sums = {};
-  compare_start(&mine);
-  for (uint32_t d = column0 + lane; d < end; d += 32) {
-    if (is_as_verified<kDtype>(a, verified, first + d, from + d, pair, d)) continue;
-    const struct compare_bound bound = bound_of(a, place);
-    compare_element(&mine, &sums, &bound, row * columns + d, load_double<kDtype>(a.output, first + d),
-                    expected_of(a, pair, d, a.o[place * columns + d]));
-  }
-  if (has_lse && !(verified.lse != nullptr && verified.lse[source] == a.lse[row])) {
-    const struct compare_bound bound = bound_of(a, place);
-    compare_lse(&mine, &bound, row, a.lse[row], a.rows[place].lse);
-  }
-  return sums.bad + mine.result.lse.bad_rows > 0;
-}
-
-/* Look number `look` at all rows of the sample: at most one more is counted in seen->wrong. */
-template <enum attn_dtype kDtype>
-__global__ void witness_kernel(const compare_args a, const verified_outputs verified, unsigned long long look,
-                               struct cuda_seen *seen) {
-  const uint64_t slabs = slabs_of(a.view.columns, kWitnessColumns);
-  bool is_wrong = false;
-  for (uint64_t i = grid_thread() / 32; i < a.sample.count * slabs; i += grid_stride() / 32) {
-    const uint32_t column0 = static_cast<uint32_t>(i % slabs) * kWitnessColumns;
-    is_wrong = sees_wrong<kDtype>(a, verified, i / slabs, column0) || is_wrong;
-  }
-  if (__syncthreads_or(is_wrong) && threadIdx.x == 0 && atomicExch(&seen->last, look) != look)
-    atomicAdd(&seen->wrong, 1ull);
 }
 
 bool is_right(const struct compare_result &c) {
@@ -538,10 +425,11 @@ struct status witness_look(struct cuda_bench *p) {
   const struct compare_args args = compare_args_of(p, &tolerance);
   const struct verified_outputs verified = {p->bound.verified[ATTN_O],
                                             static_cast<const float *>(p->bound.verified[ATTN_LSE])};
-  const uint64_t slabs = slabs_of(args.view.columns, kWitnessColumns);
+  const witness_runs runs = witness_runs_of(args.sample.count, args.view.columns);
   const auto kernel = for_dtype(dtype, [](auto t) { return witness_kernel<t.value>; });
-  kernel<<<grid_for(32 * args.sample.count * slabs), kThreads, 0, stream_of(p)>>>(args, verified, ++p->looks,
-                                                                                  p->witness + p->swapped);
+  struct cuda_seen *seen = p->witness + p->swapped;
+  kernel<<<grid_for(32 * runs.count), kThreads, 0, stream_of(p)>>>(args, verified, runs, ++p->looks, &seen->wrong,
+                                                                   &seen->last);
   CUDA_TRY(cudaGetLastError());
   ++p->bound.looks;
   return status_ok();

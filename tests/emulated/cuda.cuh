@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "tests/emulated/emulator.cuh"
 
@@ -71,6 +72,10 @@ static inline T atomicAdd(T *sum, T x) {
   const T before = *sum;
   *sum += x;
   return before;
+}
+template <typename T>
+static inline T atomicExch(T *place, T x) {
+  return std::exchange(*place, x);
 }
 static inline bool __any_sync(unsigned, bool x) {
   const uint64_t *all = emulated::gather(x);
