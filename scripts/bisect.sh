@@ -13,8 +13,8 @@
 # Without --kernel the commits are attnbench's own, and the program of the good commit compares. With --kernel the program
 # $ATTNBENCH compares, or attnbench from PATH. git gets the text of this script, since older commits may not have the file. MAKE and
 # GENCODE (of the Makefile) are passed on to the builds. Ends with 0 (as fast), 1 (slower), 125 (git bisect skips the
-# commit: it does not build, or noise leaves it undecided), or 128 and above (git bisect stops: the good commit does not
-# build, there is no GPU, it was interrupted).
+# commit: it does not build, its kernel fails, or noise leaves it undecided), or 128 and above (git bisect stops: the good commit
+# does not build, there is no GPU, attnbench is missing or does not understand its options, it was interrupted).
 set -euo pipefail
 good='' kernel='' build=''
 while [ $# -ge 2 ]; do
@@ -78,6 +78,10 @@ code=0
 case $code in
   0 | 1) exit "$code" ;;
   77) exit 128 ;;
+  2 | 126 | 127)
+    echo "bisect: attnbench ab ended with $code: nothing was compared, since its options are wrong or the program cannot run" >&2
+    exit 128
+    ;;
   12[89] | 1[3-9]? | 2??) exit "$code" ;;
   *) exit 125 ;;
 esac

@@ -257,7 +257,8 @@ static const struct word glossary[] = {
     {"against",
      "of a history: what times are compared with, so that a slow card does not look like a slow kernel. It is the "
      "reference in turns, the vendor's rows of the same run (anchors), or nothing (raw time)"},
-    {"stands, reverted", "of a change in a history: the new level still holds in the newest run, or it does not"},
+    {"stands, partly reverted, reverted",
+     "of a change in a history: the newest run has more than half of it, surely some of it, or nothing that is sure"},
     {"drifts", "of a series in a history: a line fits it better than steps, so that no commit is to blame"},
     {"triton",
      "a Triton kernel is measured as the Python function that launches it (--load FILE.py:FUNCTION), or as a "

@@ -131,11 +131,27 @@ static struct status check_since(const char *since) {
   return status_make(STATUS_USAGE, "--since %s: give a date, such as 2026-11-20 or 2026-11-20T11:04:00Z", since);
 }
 
+/* A script that runs what --bisect prints must not take "cannot tell" for "no slowdown". */
+static void say_nothing_to_bisect(const struct history *history) {
+  char answer[HISTORY_LINE_MAX];
+  for (size_t i = 0; i < history->series_count; ++i) {
+    const struct history_series *series = &history->series[i];
+    for (size_t j = 0; j < series->change_count; ++j) {
+      if (history_is_regression(series, &series->changes[j])) return;
+    }
+  }
+  history_sinks_answer(history, answer);
+  text_say(stderr, "nothing to bisect: %s", answer);
+}
+
 static struct status write_outputs(const struct options *options, const struct history *history) {
   if (options->json != NULL) OUTPUT_TRY(options->json, out, history_sinks_json(history, out));
   if (options->csv != NULL) OUTPUT_TRY(options->csv, out, history_sinks_csv(history, out));
   if (options->html != NULL) OUTPUT_TRY(options->html, out, history_page_write(history, out));
-  if (options->bisect) OUTPUT_TRY("-", out, history_sinks_bisect(history, out));
+  if (options->bisect) {
+    say_nothing_to_bisect(history);
+    OUTPUT_TRY("-", out, history_sinks_bisect(history, out));
+  }
   if (!options->bisect && outputs_is_text_wanted(options)) OUTPUT_TRY("-", out, history_sinks_text(history, out));
   return status_ok();
 }

@@ -360,13 +360,27 @@ static void tell_besides(const struct history *history, const struct history_ser
   }
 }
 
+/* `last`: the last change of the series, after which its newest level begins. What is left of a change has the errors
+ * of both at most. */
+static void judge_state(const struct change_point *last, struct history_change *out) {
+  const struct change_point *point = &out->point;
+  const bool is_last = last->at == point->at;
+  const double sign = point->shift > 0 ? 1 : -1, error = (point->high - point->low) / 2;
+  const double beside = is_last ? 0 : (last->high - last->low) / 2;
+  out->left = last->after - point->before;
+  if (sign * out->left > fabs(point->shift) / 2)
+    out->state = HISTORY_STANDS;
+  else
+    out->state = sign * out->left - hypot(error, beside) > CHANGE_SHIFT_LEAST ? HISTORY_PARTLY : HISTORY_REVERTED;
+}
+
 /* The change `index` of those found; its levels reach to its neighbours. */
 static void judge_change(const struct history *history, const struct history_series *series,
                          const struct change_points *found, size_t index, struct history_change *out) {
   const size_t from = index > 0 ? found->item[index - 1].at : 0;
   const size_t to = index + 1 < found->count ? found->item[index + 1].at : series->count;
   *out = (struct history_change){.point = found->item[index]};
-  out->stands = (found->item[found->count - 1].after - out->point.before) / out->point.shift > 0.5;
+  judge_state(&found->item[found->count - 1], out);
   if (!move_to_commit(history, series, &out->point))
     text_append(out->besides, sizeof out->besides, "the commit is the same");
   out->good = out->point.earliest - 1;
@@ -405,5 +419,6 @@ size_t history_count_judged(const struct history *history) {
 }
 
 bool history_is_regression(const struct history_series *series, const struct history_change *change) {
-  return !series->is_anchor && change->stands && change->point.shift > 0 && change->besides[0] == '\0';
+  return !series->is_anchor && change->state != HISTORY_REVERTED && change->point.shift > 0 &&
+         change->besides[0] == '\0';
 }

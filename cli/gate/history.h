@@ -67,9 +67,16 @@ enum history_basis {
 };
 
 enum { HISTORY_BESIDES_MAX = 192 };
+/* What the newest level has of a change. */
+enum history_state {
+  HISTORY_STANDS,   /* more than half of it */
+  HISTORY_PARTLY,   /* less, but surely (95 %) more than CHANGE_SHIFT_LEAST */
+  HISTORY_REVERTED, /* nothing that is sure */
+};
 struct history_change {
   struct change_point point;
-  bool stands; /* the last level is still closer to the new level than to the old one */
+  enum history_state state;
+  double left; /* the newest level of the series, less the level before the change */
   /* Points: the commit of `good` is surely before the change and that of `bad` surely after it (95 %). */
   size_t good, bad;
   char besides[HISTORY_BESIDES_MAX]; /* what else changed there, so that no kernel is to blame; "" for nothing */
@@ -113,7 +120,7 @@ double history_value(const struct history *, const struct history_series *, cons
 /* Has the series enough points for a change to be found? */
 bool history_is_judged(const struct history_series *);
 size_t history_count_judged(const struct history *);
-/* Is it a slowdown that stands, and for which a kernel is to blame? */
+/* Is it a slowdown that was not reverted, or not wholly, and for which a kernel is to blame? */
 bool history_is_regression(const struct history_series *, const struct history_change *);
 
 /* A history as text, JSON and CSV, and the commands that search a commit between two runs. */
@@ -124,7 +131,8 @@ bool history_is_regression(const struct history_series *, const struct history_c
 struct status history_sinks_text(const struct history *, FILE *);
 struct status history_sinks_json(const struct history *, FILE *);
 struct status history_sinks_csv(const struct history *, FILE *);
-/* For each slowdown that stands, the largest first, a line for a shell that lets git bisect find its commit. */
+/* For each slowdown for which a kernel is to blame, the largest first, a line for a shell that lets git bisect find
+ * its commit. */
 struct status history_sinks_bisect(const struct history *, FILE *);
 
 /* A change with its series, for lists of all changes. */
@@ -133,10 +141,10 @@ struct history_item {
   const struct history_series *series;
   const struct history_change *change; /* NULL: the series drifts */
 };
-/* All changes and drifts, worst first: regressions, then other changes that stand, then those that do not. The caller
- * frees *out, also on failure. */
+/* All changes and drifts, worst first: regressions, then other changes that were not reverted, then those that were.
+ * The caller frees *out, also on failure. */
 struct status history_sinks_list(const struct history *, struct history_item **out, size_t *count);
-/* "slower", "faster", "slower, reverted", "drifts". */
+/* "slower", "faster", "slower, partly reverted", "slower, reverted", "drifts". */
 const char *history_sinks_word(const struct history_item *);
 /* The change in percent: "+3.1 %". */
 enum { HISTORY_PERCENT_MAX = 32 };

@@ -20,7 +20,7 @@ static double shift_of(const struct history_item *item) {
 
 static int rank_of(const struct history_item *item) {
   if (item->change == NULL) return 1;
-  return history_is_regression(item->series, item->change) ? 0 : item->change->stands ? 1 : 2;
+  return history_is_regression(item->series, item->change) ? 0 : item->change->state != HISTORY_REVERTED ? 1 : 2;
 }
 
 static int worst_first(const void *left, const void *right) {
@@ -46,10 +46,15 @@ struct status history_sinks_list(const struct history *history, struct history_i
   return status_ok();
 }
 
+static const char *const states[] = {
+    [HISTORY_STANDS] = "stands", [HISTORY_PARTLY] = "partly reverted", [HISTORY_REVERTED] = "reverted"};
+
 const char *history_sinks_word(const struct history_item *item) {
   if (item->change == NULL) return "drifts";
-  if (!item->change->stands) return item->change->point.shift > 0 ? "slower, reverted" : "faster, reverted";
-  return item->change->point.shift > 0 ? "slower" : "faster";
+  static const char *const words[][2] = {[HISTORY_STANDS] = {"faster", "slower"},
+                                         [HISTORY_PARTLY] = {"faster, partly reverted", "slower, partly reverted"},
+                                         [HISTORY_REVERTED] = {"faster, reverted", "slower, reverted"}};
+  return words[item->change->state][item->change->point.shift > 0];
 }
 
 void history_sinks_percent(double shift, char out[HISTORY_PERCENT_MAX]) {
@@ -104,14 +109,15 @@ void history_sinks_answer(const struct history *history, char out[HISTORY_LINE_M
 /* ---- text: changes ------------------------------------------------------------------------------------------- */
 
 static const struct text_column change_columns[] = {
-    {"what", "", true, 0, 0},   {"time", "", false, 0, 0},    {"bounds", "", false, 3, 0},
-    {"case", "", true, 0, 20},  {"variant", "", true, 0, 12}, {"mode", "", true, 0, 0},
-    {"commit", "", true, 0, 0}, {"date", "", true, 1, 0},     {"surely", "", true, 2, 0},
+    {"what", "", true, 0, 0},  {"time", "", false, 0, 0},    {"bounds", "", false, 4, 0}, {"left", "", false, 2, 0},
+    {"case", "", true, 0, 20}, {"variant", "", true, 0, 12}, {"mode", "", true, 0, 0},    {"commit", "", true, 0, 0},
+    {"date", "", true, 1, 0},  {"surely", "", true, 3, 0},
 };
 enum { CHANGE_COLUMNS = sizeof change_columns / sizeof *change_columns };
 static const struct text_meaning change_meanings[] = {
     {"time", "change of the time"},
     {"bounds", "its 95 % bounds"},
+    {"left", "the newest time against the one before the change"},
     {"commit", "the first one measured with the change"},
     {"surely", "the range of commits that contains it, computed for 95 %"},
     {NULL, NULL}};
@@ -124,7 +130,7 @@ static void fill_change(const void *of, char cell[][TEXT_CELL_MAX]) {
   const struct history_item *item = of;
   const struct history_series *series = item->series;
   const struct history_change *change = item->change;
-  char percent[HISTORY_PERCENT_MAX], low[HISTORY_PERCENT_MAX], high[HISTORY_PERCENT_MAX];
+  char percent[HISTORY_PERCENT_MAX], low[HISTORY_PERCENT_MAX], high[HISTORY_PERCENT_MAX], left[HISTORY_PERCENT_MAX];
   char bounds[2 * HISTORY_PERCENT_MAX + 8], commit[16], date[16], between[32];
   const bool is_step = change != NULL;
   history_sinks_percent(shift_of(item), percent);
@@ -132,14 +138,16 @@ static void fill_change(const void *of, char cell[][TEXT_CELL_MAX]) {
     const struct history_run *run = run_of(item, change->point.at);
     history_sinks_percent(change->point.low, low);
     history_sinks_percent(change->point.high, high);
+    history_sinks_percent(change->left, left);
     snprintf(bounds, sizeof bounds, "%s to %s", low, high);
     snprintf(commit, sizeof commit, "%.10s", run->commit);
     snprintf(date, sizeof date, "%.10s", run->date);
     snprintf(between, sizeof between, "%.10s..%.10s", run_of(item, change->good)->commit,
              run_of(item, change->bad)->commit);
   }
-  TEXT_CELLS(cell, history_sinks_word(item), percent, is_step ? bounds : NULL, series->key, series->variant,
-             time_mode_name(series->mode), is_step ? commit : NULL, is_step ? date : NULL, is_step ? between : NULL);
+  TEXT_CELLS(cell, history_sinks_word(item), percent, is_step ? bounds : NULL, is_step ? left : NULL, series->key,
+             series->variant, time_mode_name(series->mode), is_step ? commit : NULL, is_step ? date : NULL,
+             is_step ? between : NULL);
 }
 
 static enum text_tone tone_of_change(const void *of) { return rank_of(of) == 0 ? TEXT_BAD : TEXT_PLAIN; }
@@ -328,7 +336,7 @@ static void add_change(cJSON *list, const struct history *history, const struct 
   const struct history_item item = {history, series, change};
   cJSON *object = json_add_element(list);
   json_add_string(object, "what", change->point.shift > 0 ? "slower" : "faster");
-  json_add_bool(object, "stands", change->stands);
+  json_add_string(object, "state", states[change->state]);
   json_add_string(object, "besides", known(change->besides));
   json_add_string(object, "commit", run_of(&item, change->point.at)->commit);
   json_add_string(object, "date", run_of(&item, change->point.at)->date);
@@ -337,6 +345,7 @@ static void add_change(cJSON *list, const struct history *history, const struct 
   json_add_number(object, "time_ratio", exp(change->point.shift));
   json_add_number(object, "bound_low_ratio", exp(change->point.low));
   json_add_number(object, "bound_high_ratio", exp(change->point.high));
+  json_add_number(object, "left_ratio", exp(change->left));
 }
 
 static cJSON *series_at(const void *of, size_t index) {
@@ -430,7 +439,7 @@ struct status history_sinks_bisect(const struct history *history, FILE *file) {
     text_append(line, sizeof line,
                 "step=$(cat %sscripts/bisect.sh) && git bisect start %.*s %.*s && git bisect run bash -c \"$step\" "
                 "bisect.sh --good %.*s %s--threshold %s --modes %s --shape ",
-                is_foreign ? "ATTNBENCH/" : "", other, bad, length, good, length, good,
+                is_foreign ? "FOLDER/" : "", other, bad, length, good, length, good,
                 is_foreign ? "--kernel FILE --build COMMAND " : "", threshold, time_mode_name(item->series->mode));
     text_append_word(line, sizeof line, item->series->key);
     text_append(line, sizeof line, " --variants ");

@@ -23,7 +23,10 @@ def found(attnbench, folder):
 
 def line(series, change):
     bounds = f"{percent(change['time_ratio'])} ({percent(change['bound_low_ratio'])} to {percent(change['bound_high_ratio'])})"
-    what = change["what"] if change["stands"] else f"{change['what']}, reverted"
+    is_whole = change["state"] == "stands"
+    what = change["what"] if is_whole else f"{change['what']}, {change['state']}"
+    if change["state"] == "partly reverted":
+        bounds += f", {percent(change['left_ratio'])} left"
     return [case_label(series["key"]), f"`{series['variant']}`", series["mode"], what, change["commit"], f"{change['good']}..{change['bad']}", bounds]
 
 

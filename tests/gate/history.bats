@@ -19,7 +19,7 @@ changes = [(s["key"], s["variant"], s["mode"], c) for s in doc["series"] for c i
 assert len(changes) == 1, changes
 key, variant, mode, change = changes[0]
 assert (key, variant, mode) == ("B1.H2.Hkv2.Sq65.Skv65.D64.f16.full", "cpu_flash", "hot"), changes
-assert change["what"] == "slower" and change["stands"] and change["besides"] is None, change
+assert change["what"] == "slower" and change["state"] == "stands" and change["besides"] is None, change
 assert change["commit"] == "c000010" and change["good"] < "c000010" <= change["bad"], change
 assert 1.03 < change["bound_low_ratio"] < change["time_ratio"] < change["bound_high_ratio"] < 1.07, change
 rows = list(csv.DictReader(open(sys.argv[1] + "/h.csv", newline="")))
@@ -35,6 +35,9 @@ CHECK
   expect_json "$TMP/facts" "d['counts']['figure'] == 8 and 'changes' in d['ids']"
   must 1 attn history "$TMP/runs" --allow-edited --bisect
   expect_out 'git bisect start c0000' '--modes hot --shape B1.H2.Hkv2.Sq65.Skv65.D64.f16.full --variants cpu_flash'
+  must 0 attn history "$TMP"/runs/2026-01-0[123].json --allow-edited --bisect
+  [ ! -s "$OUT" ] || fail "$(cat "$OUT")"
+  expect_err 'nothing to bisect: cannot tell: 8 of 8 series have fewer than 6 runs'
 }
 
 # to_own_kernel CHANGES: the runs are of kernels in another repository, measured by an attnbench that changes at run CHANGES.
@@ -184,6 +187,12 @@ JUDGE
   code_of 6 0 speed:attention ''
   run bash -c "$step" bisect.sh --good "$good" --build make --modes hot
   [ "$status" -eq 128 ] || fail "$status: $output"
+  # Where nothing was compared, no commit is skipped: the bisection stops.
+  local attnbench=$ATTNBENCH
+  ATTNBENCH=$TMP/nothing run bash -c "$step" bisect.sh --good "$good" --kernel speed --modes hot
+  [ "$status" -eq 128 ] && [[ $output == *"ended with 127"* ]] || fail "$status: $output"
+  ATTNBENCH=$attnbench run bash -c "$step" bisect.sh --good "$good" --kernel speed --treshold 3
+  [ "$status" -eq 128 ] && [[ $output == *"ended with 2"* ]] || fail "$status: $output"
 }
 
 @test "bisect.sh tells good from slow, and skips what does not build or is too noisy" {
@@ -226,9 +235,10 @@ JUDGE
   must 1 attn history "$runs/runs" --commits "$runs/commits" --json "$TMP/h.json" --html "$TMP/h.html"
   expect_json "$TMP/h.json" 'd["runs"] == 20 == d["runs"] - d["left_out"] and d["series_judged"] == 8'
   # 0a45c8f, "wgmma: small sections", lies in the first range, and 62e6207, "wgmma: sections of all heads", in the second.
-  expect_json "$TMP/h.json" '[[c["what"], c["stands"], c["good"], c["bad"]] for s in d["series"] for c in s["changes"]
-    if s["key"].endswith("D128.bf16.causal") and s["mode"] == "hot"] ==
-    [["slower", False, "6ef7065", "a2c534a"], ["faster", True, "0a4e723", "e924b6c"]]'
+  expect_json "$TMP/h.json" '[[s["mode"], c["what"], c["state"], c["good"], c["bad"]] for s in d["series"] for c in s["changes"]
+    if s["key"].endswith("D128.bf16.causal")] ==
+    [["cold", "slower", "partly reverted", "6ef7065", "a2c534a"], ["cold", "faster", "stands", "0a4e723", "e924b6c"],
+     ["hot", "slower", "reverted", "6ef7065", "a2c534a"], ["hot", "faster", "stands", "0a4e723", "e924b6c"]]'
   # On the page the ends of a curve are commits, and the texts of near changes do not cover each other.
   grep -q '>3f142e6</text>' "$TMP/h.html" && grep -q '>e8025f6</text>' "$TMP/h.html" || fail "the ends of the curves"
   [ "$(grep -oE 'y="[0-9]+" text-anchor="start" class="note">[-+][0-9.]+ % (a2c534a|e924b6c)' "$TMP/h.html" | cut -d'"' -f2 | sort | uniq -c | awk '{print $1}' | paste -sd' ')" = "2 2" ] ||

@@ -1,12 +1,12 @@
-/* A synthetic history of 500 commits with planted steps, a drift of the card, another card, and a reverted slowdown:
- * what is found, and what is not. */
+/* A synthetic history of 500 commits with planted steps, a drift of the card, another card, a reverted slowdown and
+ * one that was reverted in part: what is found, and what is not. */
 #include "cli/base/hash.h"
 #include "cli/gate/history.h"
 #include "tests/compare_data.h"
 #include "tests/unit.h"
 #include "tests/unit_near.h"
 
-enum { COMMITS = 500, CELLS = 8 };
+enum { COMMITS = 500, CELLS = 9 };
 
 static uint64_t random_state;
 
@@ -20,7 +20,8 @@ static double planted(size_t cell, size_t commit) {
     case 1: return commit >= 120 ? 0.02 : 0;
     case 2: return commit >= 400 ? 0.03 : 0;
     case 3: return commit >= 495 ? 0.05 : 0;
-    case 4: return commit >= 300 && commit < 340 ? 0.04 : 0; /* reverted */
+    case 4: return commit >= 300 && commit < 340 ? 0.04 : 0;      /* reverted */
+    case 5: return commit < 150 ? 0 : commit < 350 ? 0.06 : 0.02; /* partly reverted */
     default: return 0;
   }
 }
@@ -109,9 +110,15 @@ static void expect_planted(const struct history *history) {
   expect_step(history, 3, 495, 0.05);
   const struct history_series *reverted = series_of(history, 4);
   assert_int_equal(reverted->change_count, 2);
-  assert_false(reverted->changes[0].stands);
+  assert_int_equal(reverted->changes[0].state, HISTORY_REVERTED);
   assert_false(history_is_regression(reverted, &reverted->changes[0]));
-  for (size_t cell = 5; cell < CELLS; ++cell) {
+  const struct history_series *partly = series_of(history, 5);
+  assert_int_equal(partly->change_count, 2);
+  assert_int_equal(partly->changes[0].state, HISTORY_PARTLY);
+  assert_true(history_is_regression(partly, &partly->changes[0]));
+  assert_near(partly->changes[0].left, 0.02, 0.004);
+  assert_int_equal(partly->changes[1].state, HISTORY_STANDS);
+  for (size_t cell = 6; cell < CELLS; ++cell) {
     assert_int_equal(series_of(history, cell)->change_count, 0);
     assert_true(isnan(series_of(history, cell)->drift));
   }
@@ -130,7 +137,7 @@ TEST(the_vendors_rows_are_anchors_where_there_is_no_reference) {
   assert_int_equal(series_of(&history, 0)->basis, HISTORY_ANCHORED);
   assert_int_equal(series_of(&history, 1)->change_count, 1);
   expect_step(&history, 2, 400, 0.03);
-  for (size_t cell = 5; cell < CELLS; ++cell) assert_int_equal(series_of(&history, cell)->change_count, 0);
+  for (size_t cell = 6; cell < CELLS; ++cell) assert_int_equal(series_of(&history, cell)->change_count, 0);
   history_free(&history);
 }
 
@@ -177,7 +184,7 @@ TEST(a_list_of_commits_orders_the_runs) {
   history_free(&history);
 }
 
-/* A command for each slowdown that stands, the largest first. */
+/* A command for each slowdown that was not wholly reverted, the largest first. */
 TEST(bisect_names_the_pair) {
   struct history history = make((struct world){.in_turns = true});
   char *text = NULL;
@@ -186,7 +193,7 @@ TEST(bisect_names_the_pair) {
   assert_int_equal(history_sinks_bisect(&history, file).code, STATUS_OK);
   fclose(file);
   for (size_t i = 0; i < length; ++i) lines += text[i] == '\n';
-  assert_int_equal(lines, 8);
+  assert_int_equal(lines, 10);
   assert_non_null(strstr(text, "# B4.H8.Hkv8.Sq512.Skv512.D64.f16.full wmma hot: +"));
   assert_non_null(strstr(text, "--modes hot --shape B4.H8.Hkv8.Sq512.Skv512.D64.f16.full --variants wmma\n"));
   assert_true(strstr(text, "# B4.") < strstr(text, "# B3.") && strstr(text, "# B3.") < strstr(text, "# B2."));
