@@ -1,6 +1,6 @@
 # tags: slow asan
 # Files of every released version (tests/data/released/VERSION/) stay readable, diagnosable and comparable. A folder has
-# journals with the reports that the version made of them, its PyTorch report and its table of times, and never changes.
+# journals with the reports that the version made of them, 0.1.0 also its PyTorch report and its table of times, and never changes.
 load ../helper
 
 # Facts of the old report must be in the new one, at the same place. What the old one does not have was not measured:
@@ -88,15 +88,15 @@ released() { compgen -G "tests/data/released/*/$1"; }
 @test "a baseline and a journal are compared with each other, and a PyTorch report with itself" {
   for folder in tests/data/released/*/; do
     attn compare "$folder/baseline.json" "$folder/baseline.journal" --json "$TMP/c.json"
-    expect_json "$TMP/c.json" 'len(d["rows"]) > 0 and all(len(row["base"]["process_medians_us"]) > 1 for row in d["rows"])' \
-      || json "$TMP/c.json" 'd["rows"][0]' >&2
+    expect_json "$TMP/c.json" 'len(d["rows"]) > 0 and all(len(row["base"]["process_median_us"]) > 1 for row in d["rows"])'
+    [ -e "$folder/torch.json" ] || continue
     attn compare "$folder/torch.json" "$folder/torch.json" --json "$TMP/c.json"
     expect_json "$TMP/c.json" 'len(d["rows"]) > 0'
   done
 }
 
 @test "files of one version are shown beside each other" {
-  for folder in tests/data/released/*/; do
+  for folder in $(dirname $(released torch.json)); do
     must 0 attn report "$folder/gpu.journal" "$folder/gpu.json" "$folder/torch.json" "$folder/times.json" --across-devices
     expect_out "torch_flash"
   done
