@@ -26,12 +26,27 @@ static void put_legend(const struct page *page, FILE *file) {
   fputs("</ul>\n", file);
 }
 
-void plot_figure_open(const struct page *page, FILE *file, const char *id, const char *heading, const char *caption) {
+static void put_heading(FILE *file, const char *id, const char *heading, const char *caption) {
   fprintf(file, "<section id=\"%s\" class=\"figure\" aria-labelledby=\"%s-h\">\n<h2 id=\"%s-h\">", id, id, id);
   html_text(file, heading);
   fprintf(file, "</h2>\n<p>%s</p>\n", caption);
+}
+
+static void open_panels(const struct page *page, FILE *file) {
   put_legend(page, file);
   fputs("<div class=\"panels\">\n", file);
+}
+
+void plot_figure_open(const struct page *page, FILE *file, const char *id, const char *heading, const char *caption) {
+  put_heading(file, id, heading, caption);
+  open_panels(page, file);
+}
+
+void plot_figure_open_folded(const struct page *page, FILE *file, const char *id, const char *heading,
+                             const char *caption, size_t drawings) {
+  put_heading(file, id, heading, caption);
+  fprintf(file, "<details class=\"folded\"><summary>%zu drawing%s</summary>\n", drawings, drawings == 1 ? "" : "s");
+  open_panels(page, file);
 }
 
 void plot_data_open(FILE *file, const char *header) {
@@ -54,6 +69,7 @@ void plot_data_numbers(FILE *file, const double *numbers, size_t count) {
 void plot_data_close(FILE *file) { fputs("</pre></details>\n", file); }
 
 void plot_figure_close(FILE *file) { fputs("</section>\n", file); }
+void plot_figure_close_folded(FILE *file) { fputs("</details>\n</section>\n", file); }
 
 /* ---- drawings -------------------------------------------------------------------------------------------------- */
 

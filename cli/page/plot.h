@@ -52,6 +52,9 @@ struct plot {
 
 /* `id` is the anchor, one word; `heading` is escaped, `caption` is HTML. */
 void plot_figure_open(const struct page *, FILE *, const char *id, const char *heading, const char *caption);
+/* The same with all below the caption folded, until plot_figure_close_folded; says how many drawings there are. */
+void plot_figure_open_folded(const struct page *, FILE *, const char *id, const char *heading, const char *caption,
+                             size_t drawings);
 /* Opens the data as CSV with its header line. The caller writes the lines and calls plot_data_close. */
 void plot_data_open(FILE *, const char *header);
 /* Begins a line of the data with the series and the case. */
@@ -60,6 +63,7 @@ void plot_data_row(const struct page *, FILE *, const struct merge_row *);
 void plot_data_numbers(FILE *, const double *numbers, size_t count);
 void plot_data_close(FILE *);
 void plot_figure_close(FILE *);
+void plot_figure_close_folded(FILE *);
 
 /* ---- a drawing ------------------------------------------------------------------------------------------------- */
 

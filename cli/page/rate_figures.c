@@ -358,16 +358,20 @@ static void put_data(const struct page *page, FILE *file, const struct kind *kin
     plot_data_numbers(file, numbers, kind->of_memory.of == bandwidth_of ? 4 : 3);
   }
   plot_data_close(file);
-  plot_figure_close(file);
 }
 
-static void put_figure(const struct page *page, FILE *file, const struct kind *kind, const struct panel *panels,
-                       size_t count, double *place) {
-  plot_figure_open(page, file, kind->id, kind->heading, kind->caption);
+static void put_drawings(const struct page *page, FILE *file, const struct kind *kind, const struct panel *panels,
+                         size_t count, double *place) {
   for (size_t i = 0; i < count; ++i) {
     const struct scale *scale = panels[i].is_memory ? &kind->of_memory : &kind->scale;
     if (panels[i].cases > 1) put_drawing(page, file, kind->heading, scale, &panels[i], place);
   }
+}
+
+static size_t drawing_count(const struct panel *panels, size_t count) {
+  size_t drawings = 0;
+  for (size_t i = 0; i < count; ++i) drawings += panels[i].cases > 1;
+  return drawings;
 }
 
 struct status rate_figures_write(const struct page *page, FILE *file) {
@@ -381,13 +385,19 @@ struct status rate_figures_write(const struct page *page, FILE *file) {
       ++end;
     panel_count += add_panels(page, rows + start, end - start, panels + panel_count);
   }
-  put_figure(page, file, &kinds[0], panels, panel_count, place);
+  plot_figure_open(page, file, kinds[0].id, kinds[0].heading, kinds[0].caption);
+  put_drawings(page, file, &kinds[0], panels, panel_count, place);
   put_strips(page, file, &kinds[0].scale, panels, panel_count, false);
   put_strips(page, file, &kinds[0].of_memory, panels, panel_count, true);
   put_data(page, file, &kinds[0], rows, count);
+  plot_figure_close(file);
   if (!rate_figures_any_latency(page)) return status_ok();
-  put_figure(page, file, &kinds[1], panels, panel_count, place);
+  /* Each rate is work over a time: the times have the same curves, turned over, and are for who looks for them. */
+  plot_figure_open_folded(page, file, kinds[1].id, kinds[1].heading, kinds[1].caption,
+                          drawing_count(panels, panel_count));
+  put_drawings(page, file, &kinds[1], panels, panel_count, place);
   put_data(page, file, &kinds[1], rows, count);
+  plot_figure_close_folded(file);
   return status_ok();
 }
 

@@ -92,6 +92,8 @@
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (target === null) return;
     for (let at = target.closest("details"); at !== null; at = at.parentElement.closest("details")) at.open = true;
+    const folded = target.querySelector(":scope > details.folded");
+    if (folded !== null) folded.open = true;
     if (target.hidden) clear();
     target.scrollIntoView({ block: "center" });
   };
