@@ -1,4 +1,5 @@
-/* Rooflines: FLOP per byte of the problem against TFLOP/s, cold and hot, with the device's roofs. */
+/* Rooflines: FLOP per byte of the problem against TFLOP/s, cold and hot, with the device's roofs; where the cases
+ * hardly differ in FLOP per byte, a line for each case with the percent of its roof that each variant reaches. */
 #include <math.h>
 
 #include "cli/analyse/roofs.h"
@@ -6,7 +7,8 @@
 #include "cli/page/plot.h"
 #include "kernels/gpu_models.h"
 
-enum { TEXT_MAX = 512, NAME_WIDTH = 100, NAME_HEIGHT = 10 };
+enum { TEXT_MAX = 512, NAME_WIDTH = 100, NAME_HEIGHT = 10, INTENSITIES_LEAST = 3 };
+static const double SAME_INTENSITY = 1.05; /* the highest ratio of intensities that count as one */
 
 /* NULL where the row was not timed, or no roof of its device is known. */
 static const struct mode_metrics *metrics_at(const struct merge_row *row, enum time_mode mode) {
@@ -29,6 +31,21 @@ struct view {
 
 static bool is_in(const struct view *view, const struct merge_row *row) {
   return metrics_at(row, view->mode) != NULL && merge_is_same_device(view->first->row->device, row->row->device);
+}
+
+static double intensity_of(const struct merge_row *row) { return row->row->metrics.flop_per_byte; }
+
+/* Whether rows of the view have enough different intensities for an axis of them. */
+static bool has_plane(const struct page *page, const struct view *view) {
+  double seen[INTENSITIES_LEAST];
+  size_t count = 0;
+  for (size_t i = 0; i < page->row_count && count < INTENSITIES_LEAST; ++i) {
+    bool is_new = is_in(view, &page->rows[i]);
+    for (size_t j = 0; j < count && is_new; ++j)
+      is_new = fabs(log(intensity_of(&page->rows[i]) / seen[j])) > log(SAME_INTENSITY);
+    if (is_new) seen[count++] = intensity_of(&page->rows[i]);
+  }
+  return count == INTENSITIES_LEAST;
 }
 
 /* ---- roofs ----------------------------------------------------------------------------------------------------- */
@@ -142,12 +159,16 @@ static struct plot axes_of(const struct page *page, FILE *file, const struct vie
                        .y = axis_log(y.least, y.most, PLOT_BOTTOM, PLOT_TOP)};
 }
 
-static void put_drawing(const struct page *page, FILE *file, const struct view *view) {
+static void put_title(const struct view *view, char out[TEXT_MAX]) {
+  snprintf(out, TEXT_MAX, "%s, %s", view->first->row->device->name,
+           view->mode == TIME_COLD ? "cold (after an L2 flush)" : time_mode_name(view->mode));
+}
+
+static void put_plane(const struct page *page, FILE *file, const struct view *view) {
   const struct rates rates = rates_of(page, view);
   const struct plot plot = axes_of(page, file, view, rates.most);
   char title[TEXT_MAX];
-  snprintf(title, sizeof title, "%s, %s", view->first->row->device->name,
-           view->mode == TIME_COLD ? "cold (after an L2 flush)" : time_mode_name(view->mode));
+  put_title(view, title);
   plot_open(&plot, title, "Roofline");
   plot_y_ticks(&plot, "TFLOP/s, logarithmic");
   plot_x_ticks(&plot, "FLOP per byte of Q, K, V and O, logarithmic");
@@ -156,6 +177,67 @@ static void put_drawing(const struct page *page, FILE *file, const struct view *
   put_roofs(&plot, view->first->row->device, &rates);
   plot_close(&plot);
 }
+
+/* ---- lines of percent ------------------------------------------------------------------------------------------ */
+
+static double percent_of(const struct view *view, const struct merge_row *row) {
+  return 100 * metrics_at(row, view->mode)->peak_ratio;
+}
+
+static void put_strip_point(const struct plot *plot, const struct view *view, const struct merge_row *row) {
+  char text[TEXT_MAX];
+  snprintf(text, sizeof text, "%s %% of the %s roof", units_fixed(percent_of(view, row), 1).text,
+           metrics_roof_name(metrics_at(row, view->mode)->roof));
+  plot_series_open(plot, row->series);
+  plot_strip_point(plot, row, percent_of(view, row), NAN, NAN, text);
+  plot_series_close(plot);
+}
+
+/* The line of the case of the row `first`. */
+static void put_strip(const struct plot *plot, const struct view *view, size_t first, const char *common) {
+  const struct page *page = plot->page;
+  char name[ROWS_TEXT_MAX];
+  double most = 0;
+  rows_rest(rows_shape(&page->rows[first]), common, name);
+  plot_strip_open(plot, name);
+  for (size_t i = first; i < page->row_count; ++i) {
+    const struct merge_row *row = &page->rows[i];
+    if (!is_in(view, row) || row->case_number != page->rows[first].case_number) continue;
+    put_strip_point(plot, view, row);
+    most = fmax(most, percent_of(view, row));
+  }
+  plot_strip_close(plot, units_fixed(most, 1).text);
+}
+
+static bool is_first_of_case(const struct page *page, const struct view *view, size_t index) {
+  if (!is_in(view, &page->rows[index])) return false;
+  for (size_t i = 0; i < index; ++i) {
+    if (is_in(view, &page->rows[i]) && page->rows[i].case_number == page->rows[index].case_number) return false;
+  }
+  return true;
+}
+
+static void put_strips(const struct page *page, FILE *file, const struct view *view) {
+  char device[TEXT_MAX], common[ROWS_TEXT_MAX] = "", title[TEXT_MAX + ROWS_TEXT_MAX];
+  double most = 0;
+  size_t cases = 0;
+  for (size_t i = 0; i < page->row_count; ++i) {
+    if (!is_in(view, &page->rows[i])) continue;
+    most = fmax(most, percent_of(view, &page->rows[i]));
+    if (is_first_of_case(page, view, i)) rows_share(rows_shape(&page->rows[i]), cases++ == 0, common);
+  }
+  if (cases == 1) common[0] = '\0';
+  put_title(view, device);
+  snprintf(title, sizeof title, "%s%s%s", device, common[0] != '\0' ? ": " : "", common);
+  const struct plot plot = {.file = file, .page = page, .x = axis_linear(most, PLOT_STRIP_LEFT, PLOT_STRIP_RIGHT)};
+  plot_strips_open(&plot, title, "% of the roof", "highest, %");
+  for (size_t i = 0; i < page->row_count; ++i) {
+    if (is_first_of_case(page, view, i)) put_strip(&plot, view, i, common);
+  }
+  plot_strips_close(&plot);
+}
+
+/* ---- the figure ------------------------------------------------------------------------------------------------ */
 
 static void put_data(const struct page *page, FILE *file) {
   plot_data_open(file, "variant,key,mode,flop_per_byte,tflop_per_s,roof,peak_ratio");
@@ -182,18 +264,33 @@ static bool is_first(const struct page *page, const struct view *view) {
   return row == view->first;
 }
 
-void roofline_figure_write(const struct page *page, FILE *file) {
-  plot_figure_open(
-      page, file, "roofline", "Roofline",
-      "A point per case. Lines: the vendor's peaks of the pipes and element types that rows use, in TFLOP/s at the "
-      "highest SM clock, and DRAM's bandwidth. Dashed: the rate that mma.sync reaches. Hot runs whose tensors fit in "
-      "L2 may lie above the DRAM line.");
+/* Calls `put` for each view whose rows have, or lack, enough intensities for a plane; NULL: only counts them. */
+static size_t each_view(const struct page *page, bool as_plane, FILE *file,
+                        void (*put)(const struct page *, FILE *, const struct view *)) {
+  size_t count = 0;
   for (size_t i = 0; i < page->row_count; ++i) {
     for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; ++mode) {
       const struct view view = {&page->rows[i], mode};
-      if (is_first(page, &view)) put_drawing(page, file, &view);
+      if (!is_first(page, &view) || has_plane(page, &view) != as_plane) continue;
+      if (put != NULL) put(page, file, &view);
+      ++count;
     }
   }
+  return count;
+}
+
+void roofline_figure_write(const struct page *page, FILE *file) {
+  const char *caption =
+      each_view(page, true, file, NULL) > 0
+          ? "A point per case. Lines: the vendor's peaks of the pipes and element types that rows use, in TFLOP/s at "
+            "the highest SM clock, and DRAM's bandwidth. Dashed: the rate that mma.sync reaches. Hot runs whose "
+            "tensors fit in L2 may lie above the DRAM line."
+          : "All cases have about the same FLOP per byte, so one number says where each row stands: the percent of "
+            "its roof that it reaches. The roof is the peak of the pipe that it uses, or DRAM's bandwidth. The "
+            "tooltip of a point names its roof.";
+  plot_figure_open(page, file, "roofline", "Roofline", caption);
+  each_view(page, true, file, put_plane);
+  each_view(page, false, file, put_strips);
   put_data(page, file);
   plot_figure_close(file);
 }

@@ -153,8 +153,43 @@ CHECK
   page "$TMP/fp8.html"
   grep -q '>e4m3 tensor 2141<' "$TMP/fp8.html" || fail "the peak of e4m3 is missing"
   ! grep -q '16-bit tensor\|mma.sync [0-9]' "$TMP/fp8.html" || fail "a peak that no row uses is drawn"
-  must 0 attn report results/h200/v3.journal --html "$TMP/v3.html"
-  for roof in '16-bit tensor 1071' '16-bit mma.sync 711' 'fp32 67'; do grep -q ">$roof<" "$TMP/v3.html" || fail "$roof is missing"; done
+  must 0 attn report results/h200/mission.journal --html "$TMP/mission.html"
+  for roof in '16-bit tensor 1071' '16-bit mma.sync 711' 'fp32 67'; do grep -q ">$roof<" "$TMP/mission.html" || fail "$roof is missing"; done
+}
+
+@test "cases of one FLOP per byte have a line each with the percent of the roof, and no axis of intensities" {
+  must 0 attn report results/h200/v3.journal --html "$TMP/v3.html" --json "$TMP/v3.json"
+  page "$TMP/v3.html"
+  python - "$TMP/v3.json" "$TMP/v3.html" <<'CHECK' || fail "percent of roofs"
+import json, re, sys
+results = json.load(open(sys.argv[1]))["results"]
+page = open(sys.argv[2]).read()
+section = page[page.index('<section id="roofline"'):page.index('<section id="scaling"')]
+assert section.count('<figure class="strips">') == 2 and "<figure>" not in section
+assert section.count(">highest, %<") == 2 and "FLOP per byte of Q" not in section
+points = re.findall(r'<title>(\w+) at (\S+): ([\d.]+) % of the (\w+) roof</title>', section)
+assert len(points) == sum(bool(r["time"] and r["time"][mode]) for r in results for mode in ("cold", "hot")) > 40, len(points)
+assert section.count('<svg height="22"') == 2 * len({r["key"] for r in results})
+CHECK
+}
+
+@test "the drawing of cold beside hot shows how much longer cold takes; the times beside the rates are folded" {
+  must 0 attn report results/h200/prefill.journal --html "$TMP/prefill.html"
+  page "$TMP/prefill.html"
+  python - "$TMP/prefill.html" <<'CHECK' || fail "cold beside hot, or latency"
+import re, sys
+page = open(sys.argv[1]).read()
+cold = page[page.index('<section id="cold"'):page.index('<section id="rows"')]
+assert "cold longer than hot, %</text>" in cold
+zero = float(re.search(r'class="zero" d="M[\d.]+ ([\d.]+)L', cold).group(1))
+points = re.findall(r'class="mark" d="M[\d.]+ ([\d.]+)m[^"]*"><title>[^:]*: ([\d.]+) us hot, ([\d.]+) us cold', cold)
+assert len(points) > 100
+clear = [(float(y), float(cold) / float(hot)) for y, hot, cold in points if abs(float(cold) / float(hot) - 1) > 0.005]
+assert clear and all((y < zero) == (ratio > 1) for y, ratio in clear)
+latency = page[page.index('<section id="latency"'):page.index('<section id="roofline"')]
+assert re.search(r'<details class="folded"><summary>16 drawings</summary>', latency), latency[:800]
+assert latency.index("<summary>16") < latency.index("<figure>") and latency.rstrip().endswith("</details>\n</section>")
+CHECK
 }
 
 @test "a drawing is for cases of one B and H over S; cases that are alone share one; bytes are the rate where DRAM bounds" {
