@@ -6,6 +6,23 @@
 
 enum { DRAWN_MAX = 40 };
 
+/* What a verdict means for the gate: the classes of style.css of its row, and of its marker. */
+enum meaning { FAILS, UNDECIDED, FASTER, AS_FAST, MEANING_COUNT };
+static const struct {
+  const char *text, *style, *colour;
+} row_meanings[MEANING_COUNT] = {[FAILS] = {"fails", "fails", "c7"},
+                                 [UNDECIDED] = {"undecided", "undecided", "c10"},
+                                 [FASTER] = {"faster", "passes", "c2"},
+                                 [AS_FAST] = {"no change is certain", "passes", "c0"}};
+
+static enum meaning meaning_of(const struct compare *compare, enum compare_verdict verdict) {
+  switch (compare_exit_code_of(&compare->settings, verdict)) {
+    case EXIT_CODE_OK: return verdict == COMPARE_improved ? FASTER : AS_FAST;
+    case EXIT_CODE_INCONCLUSIVE: return UNDECIDED;
+    default: return FAILS;
+  }
+}
+
 /* ---- words ----------------------------------------------------------------------------------------------------- */
 
 static void put_outcome(FILE *file, const struct compare *compare) {
@@ -56,7 +73,7 @@ static void put_name(const struct page *page, FILE *file, const struct compare_r
 
 static void put_row(const struct page *page, FILE *file, const struct compare_row *row) {
   const struct sinks_numbers is = sinks_numbers(row);
-  fprintf(file, "<tr%s><td>%s</td>", sinks_row_fails(page->compare, row) ? " class=\"fails\"" : "",
+  fprintf(file, "<tr class=\"%s\"><td>%s</td>", row_meanings[meaning_of(page->compare, row->verdict)].style,
           verdict_name(row->verdict));
   put_number(file, row->ratio, is.change);
   fputs("<th scope=\"row\">", file);
@@ -89,19 +106,14 @@ static void put_table(const struct page *page, FILE *file) {
 
 static double percent(double ratio) { return (ratio - 1) * 100; }
 
-/* A class of style.css: red fails, green is faster, grey is not known. */
-static const char *colour_of(const struct compare *compare, const struct compare_row *row) {
-  if (row->verdict == COMPARE_inconclusive) return "c10";
-  return sinks_row_fails(compare, row) ? "c7" : row->verdict == COMPARE_improved ? "c2" : "c0";
-}
-
 static void put_change(const struct plot *plot, const struct compare_row *row) {
   char name[AXIS_KEY_MAX + VARIANT_SPEC_MAX + 16];
   const struct sinks_numbers is = sinks_numbers(row);
   snprintf(name, sizeof name, "%s %s %s", row->variant, row->key, time_mode_name(row->mode));
   plot_strip_open(plot, name);
-  html_put(plot->file, "<g class=\"%s\"><title>%s: %s, bounds %s: %s</title>", colour_of(plot->page->compare, row),
-           name, is.change, is.bounds, verdict_name(row->verdict));
+  html_put(plot->file, "<g class=\"%s\"><title>%s: %s, bounds %s: %s</title>",
+           row_meanings[meaning_of(plot->page->compare, row->verdict)].colour, name, is.change, is.bounds,
+           verdict_name(row->verdict));
   plot_strip_bar(plot, percent(row->ci_low), percent(row->ci_high));
   plot_strip_mark(plot, percent(row->ratio));
   fputs("</g>", plot->file);
@@ -123,6 +135,26 @@ static void put_data(FILE *file, const struct compare *compare) {
   plot_data_close(file);
 }
 
+/* What the colours of these rows mean: of each its verdicts, the worst first. */
+static void put_colours(FILE *file, const struct compare *compare, const struct compare_row *const *rows,
+                        size_t count) {
+  fputs("<ul class=\"swatches\">", file);
+  for (enum meaning meaning = 0; meaning < MEANING_COUNT; ++meaning) {
+    size_t verdicts = 0;
+    for (size_t v = 0; v < COMPARE_VERDICT_COUNT; ++v) {
+      const enum compare_verdict verdict = verdict_worst_first[v];
+      bool is_drawn = false;
+      for (size_t i = 0; i < count; ++i) is_drawn = is_drawn || rows[i]->verdict == verdict;
+      if (!is_drawn || meaning_of(compare, verdict) != meaning) continue;
+      if (verdicts == 0)
+        fprintf(file, "<li><i class=\"%s\"></i>%s: ", row_meanings[meaning].colour, row_meanings[meaning].text);
+      fprintf(file, "%s%s", verdicts++ > 0 ? ", " : "", verdict_name(verdict));
+    }
+    if (verdicts > 0) fputs("</li>", file);
+  }
+  fputs("</ul>\n", file);
+}
+
 static void put_figure(const struct page *page, FILE *file) {
   struct axis_range range = axis_range_none();
   const struct compare_row *drawn[DRAWN_MAX];
@@ -141,10 +173,11 @@ static void put_figure(const struct page *page, FILE *file) {
   const struct plot plot = {
       .file = file, .page = page, .x = axis_around(range.least, range.most, PLOT_STRIP_LEFT, PLOT_STRIP_RIGHT)};
   fputs(
-      "<h3>Change of time from base to new</h3>\n<p>Right is slower. A bar holds the bounds where there are any. "
-      "Grey "
-      "is inconclusive, red fails, green is faster.</p>\n<div class=\"panels\">\n",
+      "<h3>Change of time from base to new</h3>\n<p>Right is slower. A bar holds the bounds where there are "
+      "any.</p>\n",
       file);
+  put_colours(file, page->compare, drawn, count);
+  fputs("<div class=\"panels\">\n", file);
   if (count < all) {
     snprintf(title, sizeof title, "The %zu worst of %zu rows", count, all);
   } else {
