@@ -32,8 +32,9 @@ void html_prose(FILE *file, const char *text) {
 
 void html_breakable(FILE *file, const char *text) {
   for (uint32_t c; (c = markup_next_char(&text)) != 0;) {
+    const bool is_fraction = c == '.' && text[0] >= '0' && text[0] <= '9';
     put_char(file, c);
-    if (c == '.') fputs("<wbr>", file);
+    if ((c == '.' || c == ':' || c == ',') && !is_fraction) fputs("<wbr>", file);
   }
 }
 

@@ -119,7 +119,8 @@ struct status findings_part_count(const struct report *, size_t out[FINDING_SEVE
 void html_text(FILE *, const char *text);
 /* A sentence of attnbench itself, in which `words` in backquotes become <code>. */
 void html_prose(FILE *, const char *text);
-/* A text in which a line may break after each dot, such as a case's key in a narrow column. */
+/* A text in which a line may break between its parts, such as a case's key or a variant's options: behind each dot,
+ * colon and comma, but within no number. */
 void html_breakable(FILE *, const char *text);
 /* Like fprintf, but each %s is escaped (markup_put). */
 #define html_put(file, ...) markup_put((file), html_text, __VA_ARGS__)

@@ -41,7 +41,7 @@
   const table = document.querySelector("table.filtered");
   if (table === null) return; /* the page of a history */
   const rows = [...table.tBodies[0].rows];
-  const nameOf = (row) => row.cells[1].firstElementChild.nextSibling.textContent.trim();
+  const nameOf = (row) => row.cells[1].querySelector("span").textContent;
   const texts = new Map(rows.map((row) => [row, (row.dataset.key + " " + row.textContent).toLowerCase()]));
   const words = make("input", { type: "search", placeholder: "for example: causal D64 wgmma" });
   const choose = (values) =>

@@ -1,6 +1,7 @@
 /* The table of all rows, which the script of the page makes sortable and lets one filter. */
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "cli/base/units.h"
 #include "cli/page/parts.h"
@@ -69,6 +70,9 @@ static const struct column {
     {"error", "max abs", COLUMNS_ERROR, NULL, true},
 };
 enum { COLUMN_SOURCE, COLUMN_HOT, COLUMN_COUNT = sizeof columns / sizeof *columns, CROWDED = 13 };
+/* The rows with a time for each one that DRAM bounds, at most, so that bytes have a column; the data of the figure of
+ * rates has them for all rows. */
+enum { ROWS_PER_BANDWIDTH_MAX = 4 };
 
 static struct column_cell cell_of(const struct page *page, const struct merge_row *row, size_t column) {
   const enum cell_status status = row->row->record->status;
@@ -82,10 +86,10 @@ static struct column_cell cell_of(const struct page *page, const struct merge_ro
   return cell;
 }
 
-/* Which columns have something to show: the first where there are several sources, the others where any row fills
- * them. */
+/* Which columns are shown: the first where there are several sources, the others where rows fill them. */
 struct shown {
   bool column[COLUMN_COUNT];
+  bool is_constant[COLUMN_COUNT]; /* a minor column that would say the same in each row that fills it */
   size_t count;
 };
 
@@ -94,11 +98,28 @@ static const char *style_of(const struct shown *shown, size_t column) {
   return shown->count >= CROWDED && columns[column].is_minor ? "n minor" : "n";
 }
 
+static bool is_constant(const struct page *page, size_t column, size_t filled) {
+  char first[TEXT_CELL_MAX] = "";
+  if (!columns[column].is_minor || filled < 2) return false;
+  for (size_t i = 0; i < page->row_count; ++i) {
+    const struct column_cell cell = cell_of(page, &page->rows[i], column);
+    if (!isfinite(cell.number)) continue;
+    if (first[0] != '\0' && strcmp(first, cell.text) != 0) return false;
+    snprintf(first, sizeof first, "%s", cell.text);
+  }
+  return true;
+}
+
 static struct shown columns_shown(const struct page *page) {
-  struct shown shown = {{page->source_count > 1}, page->source_count > 1};
+  struct shown shown = {{page->source_count > 1}, {false}, page->source_count > 1};
+  size_t timed = 0;
+  for (size_t i = 0; i < page->row_count; ++i) timed += rows_time(&page->rows[i], TIME_HOT) != NULL;
   for (size_t c = 1; c < COLUMN_COUNT; ++c) {
-    for (size_t i = 0; i < page->row_count && !shown.column[c]; ++i)
-      shown.column[c] = c == COLUMN_HOT || isfinite(cell_of(page, &page->rows[i], c).number);
+    size_t filled = 0;
+    for (size_t i = 0; i < page->row_count; ++i) filled += isfinite(cell_of(page, &page->rows[i], c).number);
+    shown.is_constant[c] = is_constant(page, c, filled);
+    shown.column[c] = c == COLUMN_HOT || (filled > 0 && !shown.is_constant[c]);
+    if (columns[c].cell == cell_bandwidth && filled * ROWS_PER_BANDWIDTH_MAX < timed) shown.column[c] = false;
     shown.count += shown.column[c];
   }
   return shown;
@@ -150,8 +171,9 @@ static void put_row(const struct page *page, FILE *file, const struct merge_row 
                                : "");
   html_put(file, " data-key=\"%s\"><th scope=\"row\" data-value=\"%zu\">", record->attn_case.key, row->case_number);
   html_breakable(file, record->attn_case.key);
-  html_put(file, "</th><td class=\"%s\"><i class=\"chip\"></i>%s", rows_series_style(page, row->series).text,
-           record->variant);
+  fprintf(file, "</th><td class=\"%s\"><i class=\"chip\"></i><span>", rows_series_style(page, row->series).text);
+  html_breakable(file, record->variant);
+  fputs("</span>", file);
   if (record->picked[0] != '\0') html_put(file, " <small>%s</small>", record->picked);
   fputs(rows_is_fastest(row) ? " <small class=\"mark-fastest\">fastest</small></td>" : "</td>", file);
   for (size_t i = 0; i < COLUMN_COUNT; ++i) {
@@ -197,7 +219,22 @@ static void put_intervals(const struct page *page, FILE *file) {
   fputs(" * marks an interval that is wide, and a time that was still drifting.", file);
 }
 
-static void put_notes(const struct page *page, FILE *file) {
+/* " Not in the table, since equal in all rows that have it: blocks 132, waves 1.00." */
+static void put_constants(const struct page *page, FILE *file, const struct shown *shown) {
+  size_t told = 0;
+  for (size_t c = 1; c < COLUMN_COUNT; ++c) {
+    size_t row = 0;
+    if (!shown->is_constant[c]) continue;
+    while (!isfinite(cell_of(page, &page->rows[row], c).number)) ++row;
+    fprintf(file, "%s%s ", told++ == 0 ? " Not in the table, since equal in all rows that have it: " : ", ",
+            columns[c].heading);
+    html_put(file, "%s%s%s", cell_of(page, &page->rows[row], c).text, columns[c].unit[0] != '\0' ? " " : "",
+             columns[c].unit);
+  }
+  if (told > 0) fputs(".", file);
+}
+
+static void put_notes(const struct page *page, FILE *file, const struct shown *shown) {
   const char *reference = reference_of(page);
   size_t injected = 0;
   for (size_t i = 0; i < page->row_count; ++i) injected += page->rows[i].row->record->injected.done;
@@ -211,6 +248,7 @@ static void put_notes(const struct page *page, FILE *file) {
         "holds beside its kernels.",
         reference);
   if (injected > 0) fprintf(file, " %zu rows were slowed down on purpose (--inject-slowdown).", injected);
+  put_constants(page, file, shown);
   fputs("</p>\n", file);
 }
 
@@ -248,12 +286,12 @@ static void put_bounds(const struct page *page, FILE *file) {
 
 void table_part_write(const struct page *page, FILE *file) {
   fputs("<section id=\"rows\" aria-labelledby=\"rows-h\">\n<h2 id=\"rows-h\">Table</h2>\n", file);
-  put_notes(page, file);
+  const struct shown shown = columns_shown(page);
+  put_notes(page, file, &shown);
   fprintf(file,
           "<div class=\"scroll\" role=\"region\" aria-labelledby=\"rows-h\" tabindex=\"0\"><table class=\"sortable "
           "filtered\"><caption>All %zu rows</caption>",
           page->row_count);
-  const struct shown shown = columns_shown(page);
   put_headings(file, &shown);
   for (size_t i = 0; i < page->row_count; ++i) put_row(page, file, &page->rows[i], &shown);
   fputs("</tbody></table></div>\n", file);

@@ -58,7 +58,7 @@ load ../helper
   expect_out 'auto (cpu_flash)'
   refute_out 'fastest: auto'
   attn report "$TMP/j" --json "$TMP/again.json" --html "$TMP/page.html"
-  grep -q 'auto <small>cpu_flash</small>' "$TMP/page.html" || fail "the page does not say what was picked"
+  grep -q 'auto</span> <small>cpu_flash</small>' "$TMP/page.html" || fail "the page does not say what was picked"
   for report in r again; do
     expect_json "$TMP/$report.json" '[r.get("picked") for r in d["results"]] == ["cpu_flash", None]'
   done

@@ -220,6 +220,24 @@ assert section.count("<figure>") == 0 and len(lines) == len(set(lines)) == len(c
 CHECK
 }
 
+@test "columns that say the same in each row, and bytes where few rows are bound by DRAM, leave the table; no number breaks" {
+  must 0 attn report results/h200/prefill.journal --html "$TMP/prefill.html"
+  page "$TMP/prefill.html"
+  grep -q 'equal in all rows that have it: blocks 132, waves 1.00.</p>' "$TMP/prefill.html" || fail "the constants are not named"
+  python - "$TMP/prefill.html" <<'CHECK' || fail "columns of the table"
+import re, sys
+page = open(sys.argv[1]).read()
+table = page[page.index('<section id="rows"'):]
+headings = re.sub("<[^>]*>", " ", re.search("<thead>(.*?)</thead>", table, re.S).group(1)).split()
+assert "clock" in headings and not {"blocks", "waves", "GB/s"} & set(headings), headings
+assert not re.search(r"\d\.?<wbr>\d", table)
+CHECK
+  must 0 attn report results/h200/fp8.journal --html "$TMP/fp8.html"
+  page "$TMP/fp8.html"
+  grep -q '<span>wgmma_fp8:<wbr>kv_tile=128</span>' "$TMP/fp8.html" || fail "where a variant breaks"
+  grep -q 'D128.<wbr>e4m3.<wbr>scales_tensor.<wbr>outliers0.001.<wbr>full</th>' "$TMP/fp8.html" || fail "where a key breaks"
+}
+
 @test "names from a report stay texts, in the page and in its CSV" {
   edit "$GPU" "$TMP/evil.json" '
 evil = "<script>alert(1)</script>\"><img src=x onerror=alert(2)>&amp;\u202e\u0007"
