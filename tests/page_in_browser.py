@@ -168,6 +168,8 @@ def print_table(browser):
                          "heading.lastChild.offsetWidth > 0 && heading.firstChild.offsetWidth === 0)"), "headings are printed as text")
     expect(browser.value("[...document.querySelectorAll('figure')].every(figure => "
                          "getComputedStyle(figure).breakInside === 'avoid')"), "a drawing stays on one page")
+    expect(browser.value("(heat => heat === null || getComputedStyle(heat).breakInside === 'avoid')(document.getElementById('heat'))"),
+           "the table of ratios stays on one page")
     browser.call("Emulation.setEmulatedMedia", media="")
 
 

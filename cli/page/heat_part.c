@@ -138,6 +138,31 @@ static void put_cell(const struct page *page, FILE *file, const struct heat *cel
   fprintf(file, "</%s>", tag);
 }
 
+/* Writes a line's name for a narrow screen: "D128 f16 causal GQA4" of "D 128, f16, causal mask, 4 query heads per KV
+ * head". */
+static void put_short_name(FILE *file, const char *name) {
+  char part[ROWS_TEXT_MAX];
+  bool is_first = true;
+  for (const char *at = name; *at != '\0'; at += strcspn(at, ","), at += strspn(at, ", ")) {
+    const size_t length = strcspn(at, ",");
+    const int heads = (int)strspn(at, "0123456789");
+    snprintf(part, sizeof part, "%.*s", (int)length, at);
+    if (strcmp(part, "no mask") == 0) continue;
+    if (!is_first) fputc(' ', file);
+    is_first = false;
+    if (heads > 0 && strstr(part, " query heads per KV head") == part + heads) {
+      fprintf(file, "GQA%.*s", heads, part);
+    } else if (strcmp(part, "causal mask") == 0) {
+      fputs("causal", file);
+    } else if (part[0] >= 'A' && part[0] <= 'Z' && part[1] == ' ') {
+      fputc(part[0], file);
+      html_text(file, part + 2);
+    } else {
+      html_text(file, part);
+    }
+  }
+}
+
 static void put_columns(const struct page *page, FILE *file, const struct heat *cells, size_t count, size_t columns,
                         bool has_several) {
   size_t at = 0;
@@ -169,7 +194,9 @@ static void put_line(const struct page *page, FILE *file, const struct heat *cel
   if (columns > 0) rows_kind_text(rows_shape(cells[0].row), line, sizeof line);
   if (columns > 0 && cells[0].B != 0)
     text_append(line, sizeof line, ", B %" PRIu32 ", H %" PRIu32, cells[0].B, cells[0].Hq);
-  html_put(file, "<tr><th scope=\"row\">%s</th>", line);
+  html_put(file, "<tr><th scope=\"row\"><span class=\"wide\">%s</span><span class=\"narrow\">", line);
+  put_short_name(file, line);
+  fputs("</span></th>", file);
   if (columns > 0) {
     put_columns(page, file, cells, count, columns, has_several);
   } else {

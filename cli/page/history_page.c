@@ -30,16 +30,17 @@ static void put_change(const struct history_item *item, FILE *file) {
   html_put(file, "<td>%s</td><td>%s</td>", history_sinks_word(item),
            change != NULL ? run_of(item, change->point.at)->commit : "");
   html_number_cell(file, "n", shift);
-  fprintf(file, "%s</td><td class=\"n\">%s%s%s</td><th scope=\"row\"><a href=\"#series-%zu\">", percent, low,
-          change != NULL ? " to " : "", high, number_of(item));
+  fprintf(file, "%s</td><td class=\"n\" data-label=\"bounds\">%s%s%s</td><th scope=\"row\"><a href=\"#series-%zu\">",
+          percent, low, change != NULL ? " to " : "", high, number_of(item));
   html_breakable(file, series->key);
   html_put(file, "</a></th><td>%s</td><td>%s</td>", series->variant, time_mode_name(series->mode));
   if (change == NULL) {
     fputs("<td></td><td></td><td class=\"why\">a line fits it better than steps</td></tr>\n", file);
     return;
   }
-  html_put(file, "<td>%s</td><td>%s..%s</td><td class=\"why\">%s</td></tr>\n", run_of(item, change->point.at)->date,
-           run_of(item, change->good)->commit, run_of(item, change->bad)->commit, change->besides);
+  html_put(file, "<td>%s</td><td data-label=\"surely in\">%s..%s</td><td class=\"why\">%s</td></tr>\n",
+           run_of(item, change->point.at)->date, run_of(item, change->good)->commit,
+           run_of(item, change->bad)->commit, change->besides);
 }
 
 static void put_changes(const struct history_item *items, size_t count, FILE *file) {
@@ -50,7 +51,8 @@ static void put_changes(const struct history_item *items, size_t count, FILE *fi
                                                  {"mode", "text", false},    {"date", "text", false},
                                                  {"surely in", NULL, false}, {"what else changed", NULL, false},
                                                  {NULL, NULL, false}};
-  fputs("<section id=\"changes\" aria-labelledby=\"changes-h\">\n<h2 id=\"changes-h\">Changes</h2>\n", file);
+  fputs("<section id=\"changes\" class=\"cards\" aria-labelledby=\"changes-h\">\n<h2 id=\"changes-h\">Changes</h2>\n",
+        file);
   html_table_open(
       file, "Changes",
       "Every change of a level, worst first. The commit is the first one measured with it; the range has it "
