@@ -236,8 +236,11 @@ void plot_strip_open(const struct plot *plot, const char *name) {
   html_breakable(plot->file, name);
   html_put(plot->file, "</span><svg height=\"22\" role=\"img\"><title>%s</title>", name);
   for (size_t i = 0; i < count; ++i)
-    fprintf(plot->file, "<svg x=\"%.1f%%\"><path class=\"%s\" d=\"M0 0V22\"/></svg>", axis_at(&plot->x, tick[i]),
-            plot->x.low < 0 && fabs(tick[i]) < 1e-9 ? "zero" : "grid");
+    plot_strip_line(plot, plot->x.low < 0 && fabs(tick[i]) < 1e-9 ? "zero" : "grid", tick[i]);
+}
+
+void plot_strip_line(const struct plot *plot, const char *style, double x) {
+  fprintf(plot->file, "<svg x=\"%.1f%%\"><path class=\"%s\" d=\"M0 0V22\"/></svg>", axis_at(&plot->x, x), style);
 }
 
 void plot_strip_close(const struct plot *plot, const char *text) {

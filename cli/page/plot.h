@@ -107,6 +107,8 @@ void plot_strip_close(const struct plot *, const char *text);
 /* As plot_point, in the group of its series. */
 void plot_strip_point(const struct plot *, const struct merge_row *, double x, double low, double high,
                       const char *text);
+/* A line across the strip. */
+void plot_strip_line(const struct plot *, const char *style, double x);
 /* A line from low to high, and a round marker, in the colour of the group around them. */
 void plot_strip_bar(const struct plot *, double low, double high);
 void plot_strip_mark(const struct plot *, double x);

@@ -1,6 +1,7 @@
 /* Rate and latency over the cases: a drawing for each D, dtype, mask and head group, with a line per variant, and one
  * for all cases that are alone. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,9 +10,10 @@
 #include "cli/base/units.h"
 #include "cli/page/plot.h"
 
-enum { LABELS_SHOWN_MAX = 24 };
-static const double TURNED_RISE = 0.87; /* of a label's length */
-static const double SOURCE_SHIFT = 0.1; /* of the way to the next case */
+enum { LABELS_SHOWN_MAX = 24, CAPTION_MAX = 1024 };
+static const double TURNED_RISE = 0.87;    /* of a label's length */
+static const double DRAM_SHOWN_FROM = 0.5; /* of its bandwidth: drawings of lower rates keep their scale */
+static const double SOURCE_SHIFT = 0.1;    /* of the way to the next case */
 
 static bool is_shown(const struct merge_row *row) { return rows_time(row, TIME_HOT) != NULL; }
 
@@ -62,6 +64,9 @@ static const struct kind {
      {"us, logarithmic", true, latency_of},
      {"us, logarithmic", true, latency_of}},
 };
+
+static const char dram_caption[] =
+    " Dashed: the bandwidth of DRAM. Hot rows whose tensors fit in L2 may lie above it.";
 
 /* ---- which cases share a drawing ------------------------------------------------------------------------------- */
 
@@ -260,13 +265,32 @@ static void put_series(const struct plot *plot, const struct scale *scale, const
   if (before < panel->count) plot_series_close(plot);
 }
 
+/* GB/s of the DRAM of all rows, where the drawing shows it; NAN: it does not, or rows are of unlike devices. */
+static double dram_of(const struct scale *scale, const struct panel *panel, double most) {
+  const struct device_info *device = panel->rows[0]->row->device;
+  if (scale->of != bandwidth_of || !(device->dram_gb_per_s > 0)) return NAN;
+  for (size_t i = 1; i < panel->count; ++i) {
+    if (!merge_is_same_device(device, panel->rows[i]->row->device)) return NAN;
+  }
+  return most > DRAM_SHOWN_FROM * device->dram_gb_per_s ? device->dram_gb_per_s : (double)NAN;
+}
+
 static struct axis_range range_of(const struct scale *scale, const struct panel *panel) {
   struct axis_range range = axis_range_none();
   for (size_t i = 0; i < panel->count; ++i) {
     axis_range_add(&range, scale->of(panel->rows[i]).low);
     axis_range_add(&range, scale->of(panel->rows[i]).high);
   }
+  axis_range_add(&range, dram_of(scale, panel, range.most));
   return range;
+}
+
+static void put_dram(const struct plot *plot, double dram) {
+  char text[64];
+  if (isnan(dram)) return;
+  snprintf(text, sizeof text, "DRAM %s", units_fixed(dram, 0).text);
+  plot_line(plot, "roof reached", plot->x.low, dram, plot->x.high, dram);
+  plot_note(plot, plot->x.low, dram + (plot->y.high - plot->y.low) * 0.02, "start", text);
 }
 
 static void put_drawing(const struct page *page, FILE *file, const char *what, const struct scale *scale,
@@ -288,6 +312,7 @@ static void put_drawing(const struct page *page, FILE *file, const char *what, c
   plot_open_sized(&plot, PLOT_WIDTH, height, title, what);
   plot_y_ticks(&plot, scale->unit);
   put_case_labels(&plot, panel, differs, turned);
+  put_dram(&plot, dram_of(scale, panel, range.most));
   plot_x_name(&plot, height, x_name(differs));
   for (size_t s = 0; s < page->series_count; ++s) put_series(&plot, scale, panel, place, s);
   plot_close(&plot);
@@ -308,7 +333,9 @@ static void put_strip(const struct plot *plot, const struct scale *scale, const 
                       const char *common) {
   char label[ROWS_TEXT_MAX], text[TEXT_CELL_MAX];
   rows_rest(rows_shape(panel->rows[0]), common, label);
+  const double dram = dram_of(scale, panel, plot->x.high);
   plot_strip_open(plot, label);
+  if (dram <= plot->x.high) plot_strip_line(plot, "roof reached", dram);
   for (size_t i = 0; i < panel->count; ++i) {
     const struct merge_row *row = panel->rows[i];
     const struct shown shown = scale->of(row);
@@ -368,6 +395,14 @@ static void put_drawings(const struct page *page, FILE *file, const struct kind 
   }
 }
 
+static bool any_dram(const struct panel *panels, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    const struct scale *scale = &kinds[0].of_memory;
+    if (panels[i].is_memory && isfinite(dram_of(scale, &panels[i], range_of(scale, &panels[i]).most))) return true;
+  }
+  return false;
+}
+
 static size_t drawing_count(const struct panel *panels, size_t count) {
   size_t drawings = 0;
   for (size_t i = 0; i < count; ++i) drawings += panels[i].cases > 1;
@@ -385,7 +420,9 @@ struct status rate_figures_write(const struct page *page, FILE *file) {
       ++end;
     panel_count += add_panels(page, rows + start, end - start, panels + panel_count);
   }
-  plot_figure_open(page, file, kinds[0].id, kinds[0].heading, kinds[0].caption);
+  char caption[CAPTION_MAX];
+  snprintf(caption, sizeof caption, "%s%s", kinds[0].caption, any_dram(panels, panel_count) ? dram_caption : "");
+  plot_figure_open(page, file, kinds[0].id, kinds[0].heading, caption);
   put_drawings(page, file, &kinds[0], panels, panel_count, place);
   put_strips(page, file, &kinds[0].scale, panels, panel_count, false);
   put_strips(page, file, &kinds[0].of_memory, panels, panel_count, true);

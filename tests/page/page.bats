@@ -207,6 +207,8 @@ assert len(set(titles)) == len(titles) > 8, titles
 of_b = [title for title in titles if title.startswith("D 128, f16, no mask, 4 query heads per KV head, B ")]
 assert [title.split(", ")[-3] for title in of_b] == ["B 1", "B 4", "B 16", "B 64"], of_b
 assert "GB/s</text>" in section and "TFLOP/s</text>" not in section
+# Each drawing has the bandwidth of DRAM, which a case that fits in L2 passes.
+assert section.count(">DRAM 4814</text>") == section.count("<figure>") and "fit in L2 may lie above it" in section
 assert re.search(r"GB/s</small>", decode[decode.index('<section id="rows"'):])
 for drawing in section.split("<figure>")[1:]:
     cases = set(re.findall(r"<title>\w+ at (\S+):", drawing.split('<figure class="strips">')[0]))
