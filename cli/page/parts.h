@@ -71,6 +71,10 @@ int rows_order(uint64_t a, uint64_t b);
 /* Cases of one kind have the same D, dtype, query heads per KV head and traits (axes_compare_traits). Only B, H and S
  * differ. rows_compare_kinds orders as for qsort; 0: one kind. rows_kind_text writes "D 64, f16, causal mask". */
 int rows_compare_kinds(const struct attn_problem *, const struct attn_problem *);
+/* The same whatever mask they have; and by the mask alone, narrow ones first. */
+int rows_compare_unmasked(const struct attn_problem *, const struct attn_problem *);
+int rows_compare_masks(const struct attn_problem *, const struct attn_problem *);
+bool rows_has_window(const struct attn_problem *); /* not that of a causal mask */
 void rows_kind_text(const struct attn_problem *, char *out, size_t size);
 enum { ROWS_TEXT_MAX = AXIS_TRAITS_MAX + 256 };
 /* Leaves in `common` the parts of its text that the case has too; is_first: all of the case, "D 64, f16, causal mask,

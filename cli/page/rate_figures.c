@@ -51,8 +51,8 @@ static const struct kind {
     {"rate",
      "Rate",
      "The rate from the hot median, with bars over the 95&nbsp;% interval of the median: TFLOP/s, or GB/s of Q, K, V "
-     "and O where DRAM bounds all cases of a drawing. Lines join cases that differ in S, or in B and H. Higher is "
-     "better.",
+     "and O where DRAM bounds all cases of a drawing. Lines join cases that differ in S, in B and H, or in "
+     "the window. Higher is better.",
      "variant,key,tflop_per_s,ci95_low,ci95_high,gb_per_s",
      {"TFLOP/s", false, rate_of},
      {"GB/s", false, bandwidth_of}},
@@ -146,10 +146,52 @@ static size_t add_panels(const struct page *page, const struct merge_row **rows,
   return panels;
 }
 
+static bool is_same_but_mask(const struct attn_problem *a, const struct attn_problem *b) {
+  return rows_compare_unmasked(a, b) == 0 && compare_lengths(a, b) == 0 && compare_batches(a, b) == 0;
+}
+
+static int by_mask(const void *left, const void *right) {
+  const struct merge_row *a = *(const struct merge_row *const *)left, *b = *(const struct merge_row *const *)right;
+  const struct attn_problem *x = rows_shape(a), *y = rows_shape(b);
+  const int orders[] = {rows_compare_unmasked(x, y),
+                        compare_lengths(x, y),
+                        compare_batches(x, y),
+                        rows_compare_masks(x, y),
+                        rows_order(a->series, b->series),
+                        rows_order(a->number, b->number)};
+  for (size_t i = 0; i < sizeof orders / sizeof *orders; ++i) {
+    if (orders[i] != 0) return orders[i];
+  }
+  return 0;
+}
+
+/* Replaces the panels of single cases that differ in their window alone by one; `rows` has room for all rows. */
+static void join_windows(const struct page *page, struct panel *panels, size_t count, const struct merge_row **rows) {
+  size_t alone = 0;
+  for (size_t i = 0; i < count; ++i) {
+    for (size_t j = 0; j < panels[i].count && panels[i].cases == 1; ++j) rows[alone++] = panels[i].rows[j];
+  }
+  qsort(rows, alone, sizeof *rows, by_mask);
+  for (size_t start = 0, end; start < alone; start = end) {
+    bool has_window = false;
+    for (end = start; end < alone && is_same_but_mask(rows_shape(rows[start]), rows_shape(rows[end])); ++end)
+      has_window = has_window || rows_has_window(rows_shape(rows[end]));
+    const struct panel joined = panel_of(page, rows + start, end - start);
+    bool is_placed = false;
+    for (size_t i = 0; i < count && has_window && joined.cases > 1; ++i) {
+      if (panels[i].cases != 1 || !is_same_but_mask(rows_shape(rows[start]), rows_shape(panels[i].rows[0]))) continue;
+      panels[i] = is_placed ? (struct panel){.rows = rows + start} : joined; /* the others are empty */
+      is_placed = true;
+    }
+  }
+}
+
 /* ---- one drawing ----------------------------------------------------------------------------------------------- */
 
-/* Is what lies between these two one step of S, of B and H, or of both at the same number of tokens? */
+/* Is what lies between these two one step of S, of B and H, or of both at the same number of tokens, or a wider
+ * window that is open to the same side? */
 static bool joins(const struct attn_problem *a, const struct attn_problem *b) {
+  if (rows_compare_masks(a, b) != 0) return a->right == b->right;
   const bool are_square = a->Sq == a->Skv && b->Sq == b->Skv;
   const bool one_step = are_square || a->Sq == b->Sq || a->Skv == b->Skv;
   const bool same_tokens = are_square && (uint64_t)a->B * a->Sq == (uint64_t)b->B * b->Sq;
@@ -158,7 +200,7 @@ static bool joins(const struct attn_problem *a, const struct attn_problem *b) {
 
 /* What of the cases of a drawing differs; its title says the rest. */
 struct differs {
-  bool queries, keys, b, h;
+  bool queries, keys, b, h, mask;
   bool rectangles; /* some have other keys than queries */
 };
 
@@ -172,6 +214,7 @@ static struct differs differs_of(const struct panel *panel) {
     differs.rectangles = differs.rectangles || shape->Sq != shape->Skv;
     differs.b = differs.b || shape->B != first->B;
     differs.h = differs.h || shape->Hq != first->Hq;
+    differs.mask = differs.mask || rows_compare_masks(shape, first) != 0;
   }
   return differs;
 }
@@ -183,7 +226,11 @@ struct case_label {
 
 static struct case_label label_of(const struct attn_problem *s, struct differs differs) {
   struct case_label label = {"", ""};
-  if (differs.queries && differs.keys && s->Sq != s->Skv) {
+  if (differs.mask && rows_has_window(s)) {
+    snprintf(label.first, sizeof label.first, "%" PRId64 ":%" PRId64, (int64_t)s->left, (int64_t)s->right);
+  } else if (differs.mask) {
+    snprintf(label.first, sizeof label.first, "%s", s->right == 0 ? "causal" : "no mask");
+  } else if (differs.queries && differs.keys && s->Sq != s->Skv) {
     snprintf(label.first, sizeof label.first, "%" PRIu32 "x%" PRIu32, s->Sq, s->Skv);
   } else if (differs.queries || differs.keys) {
     snprintf(label.first, sizeof label.first, "%s%" PRIu32, differs.queries && differs.keys ? "S" : "",
@@ -195,6 +242,7 @@ static struct case_label label_of(const struct attn_problem *s, struct differs d
 }
 
 static const char *x_name(struct differs differs) {
+  if (differs.mask) return "window, keys before:after";
   if (differs.queries && differs.keys) return differs.rectangles ? "S, or queries x keys" : "";
   return differs.keys ? "keys" : differs.queries ? "queries" : "";
 }
@@ -355,7 +403,7 @@ static void put_strips(const struct page *page, FILE *file, const struct scale *
   char common[ROWS_TEXT_MAX] = "", title[ROWS_TEXT_MAX + sizeof "Single cases: "];
   size_t lines = 0;
   for (size_t i = 0; i < count; ++i) {
-    if (panels[i].cases > 1 || panels[i].is_memory != is_memory) continue;
+    if (panels[i].cases != 1 || panels[i].is_memory != is_memory) continue;
     const struct axis_range of_panel = range_of(scale, &panels[i]);
     axis_range_add(&range, of_panel.least);
     axis_range_add(&range, of_panel.most);
@@ -413,6 +461,7 @@ struct status rate_figures_write(const struct page *page, FILE *file) {
   OWNED_ARRAY(double, place, page->row_count, "rows of figures");
   OWNED_ARRAY(struct panel, panels, page->row_count, "drawings of figures");
   OWNED_ARRAY(const struct merge_row *, rows, page->row_count, "rows of figures");
+  OWNED_ARRAY(const struct merge_row *, alone, page->row_count, "rows of figures");
   const size_t count = rows_pick(page, is_shown, by_length, rows);
   size_t panel_count = 0;
   for (size_t start = 0, end; start < count; start = end) {
@@ -420,6 +469,7 @@ struct status rate_figures_write(const struct page *page, FILE *file) {
       ++end;
     panel_count += add_panels(page, rows + start, end - start, panels + panel_count);
   }
+  join_windows(page, panels, panel_count, alone);
   char caption[CAPTION_MAX];
   snprintf(caption, sizeof caption, "%s%s", kinds[0].caption, any_dram(panels, panel_count) ? dram_caption : "");
   plot_figure_open(page, file, kinds[0].id, kinds[0].heading, caption);
@@ -444,8 +494,10 @@ bool rate_figures_any_latency(const struct page *page) {
   for (size_t i = 0; i < page->row_count; ++i) {
     for (size_t j = 0; j < i; ++j) {
       const struct merge_row *a = &page->rows[i], *b = &page->rows[j];
-      if (is_shown(a) && is_shown(b) && !is_one_case(a, b) && rows_compare_kinds(rows_shape(a), rows_shape(b)) == 0)
-        return true;
+      const struct attn_problem *x = rows_shape(a), *y = rows_shape(b);
+      const bool have_window = rows_has_window(x) || rows_has_window(y);
+      if (!is_shown(a) || !is_shown(b) || is_one_case(a, b)) continue;
+      if (rows_compare_kinds(x, y) == 0 || (have_window && is_same_but_mask(x, y))) return true;
     }
   }
   return false;

@@ -75,11 +75,33 @@ const struct attn_problem *rows_shape(const struct merge_row *row) { return &row
 
 int rows_order(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
 
-int rows_compare_kinds(const struct attn_problem *a, const struct attn_problem *b) {
+static struct attn_problem without_mask(const struct attn_problem *shape) {
+  struct attn_problem full = *shape;
+  full.left = full.right = -1;
+  return full;
+}
+
+int rows_compare_unmasked(const struct attn_problem *a, const struct attn_problem *b) {
+  const struct attn_problem x = without_mask(a), y = without_mask(b);
   const int by_d = rows_order(a->D, b->D), by_dtype = rows_order(a->dtype, b->dtype);
   const int by_group = rows_order(a->Hq / a->Hkv, b->Hq / b->Hkv);
   if (by_d != 0 || by_dtype != 0) return by_d != 0 ? by_d : by_dtype;
-  return by_group != 0 ? by_group : axes_compare_traits(a, b);
+  return by_group != 0 ? by_group : axes_compare_traits(&x, &y);
+}
+
+/* Keys on one side of a row's own. */
+static uint64_t reach_of(int64_t bound) { return bound < 0 ? UINT64_MAX : (uint64_t)bound; }
+
+int rows_compare_masks(const struct attn_problem *a, const struct attn_problem *b) {
+  const int by_right = rows_order(reach_of(a->right), reach_of(b->right));
+  return by_right != 0 ? by_right : rows_order(reach_of(a->left), reach_of(b->left));
+}
+
+bool rows_has_window(const struct attn_problem *shape) { return shape->left >= 0 || shape->right > 0; }
+
+int rows_compare_kinds(const struct attn_problem *a, const struct attn_problem *b) {
+  const int unmasked = rows_compare_unmasked(a, b);
+  return unmasked != 0 ? unmasked : rows_compare_masks(b, a);
 }
 
 void rows_kind_text(const struct attn_problem *shape, char *out, size_t size) {

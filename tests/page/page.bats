@@ -195,12 +195,12 @@ CHECK
 @test "a drawing is for cases of one B and H over S; cases that are alone share one; bytes are the rate where DRAM bounds" {
   must 0 attn report results/h200/decode.journal --html "$TMP/decode.html"
   page "$TMP/decode.html"
-  must 0 attn report results/h200/window.journal --html "$TMP/window.html"
-  page "$TMP/window.html"
+  must 0 attn report results/h200/layouts.journal --html "$TMP/layouts.html"
+  page "$TMP/layouts.html"
   expect_json "$TMP/facts" "'latency' not in d['ids']"
-  python - "$TMP/decode.html" "$TMP/window.html" <<'CHECK' || fail "drawings of the wrong cases"
+  python - "$TMP/decode.html" "$TMP/layouts.html" <<'CHECK' || fail "drawings of the wrong cases"
 import re, sys
-decode, window = (open(path).read() for path in sys.argv[1:])
+decode, layouts = (open(path).read() for path in sys.argv[1:])
 section = decode[decode.index('<section id="rate"'):decode.index('<section id="latency"')]
 titles = re.findall("<figcaption>([^<]*)</figcaption>", section)
 assert len(set(titles)) == len(titles) > 8, titles
@@ -213,12 +213,37 @@ assert re.search(r"GB/s</small>", decode[decode.index('<section id="rows"'):])
 for drawing in section.split("<figure>")[1:]:
     cases = set(re.findall(r"<title>\w+ at (\S+):", drawing.split('<figure class="strips">')[0]))
     assert len(cases) > 1, drawing[:200]
-section = window[window.index('<section id="rate"'):window.index('<section id="roofline"')]
+section = layouts[layouts.index('<section id="rate"'):layouts.index('<section id="roofline"')]
 lines = re.findall(r'<div class="strip"><span>(.*?)</span><svg height="22"', section)
-cases = set(re.findall('data-key="([^"]*)"', window))
+cases = set(re.findall('data-key="([^"]*)"', layouts))
 scaling = re.findall("<figcaption>([^<]*) <small>", decode[decode.index('<section id="scaling"'):])
 assert len(set(scaling)) == len(scaling) > 3 and all(" keys" in title for title in scaling if "decode" in title), scaling
-assert section.count("<figure>") == 0 and len(lines) == len(set(lines)) == len(cases) > 20, (len(lines), len(cases))
+assert section.count("<figure>") == 0 and len(lines) == len(set(lines)) == len(cases) > 10, (len(lines), len(cases))
+CHECK
+}
+
+@test "cases that differ in the window alone share a drawing over it, and stand together in the table of ratios" {
+  must 0 attn report results/h200/window.journal --html "$TMP/window.html"
+  page "$TMP/window.html"
+  python - "$TMP/window.html" <<'CHECK' || fail "windows"
+import re, sys
+page = open(sys.argv[1]).read()
+section = page[page.index('<section id="rate"'):page.index('<section id="latency"')]
+drawings = section.split('<figure class="strips">')[0].split("<figure>")[1:]
+shown = {}
+for drawing in drawings:
+    title = re.search("<figcaption>([^<]*)", drawing).group(1)
+    shown[title] = re.findall(r"<text [^>]*>(\d+:\d+|causal)</text>", drawing)
+    assert "window" not in title and "keys before:after" in drawing
+assert shown["D 64, bf16, B 1, H 32, S 16384"] == ["127:0", "1023:0", "4095:0", "512:512"], shown
+assert shown["D 64, bf16, sink, 8 query heads per KV head, B 1, H 64, S 8192"] == ["127:0", "causal"], shown
+# Each case is drawn once: over its window, or alone.
+lines = re.findall(r'<div class="strip"><span>(.*?)</span><svg height="22"', section)
+assert sum(map(len, shown.values())) + len(lines) == len(set(re.findall('data-key="([^"]*)"', page))) > 20
+# Windows of one side are joined; 512:512 is none of them.
+assert drawings[0].count('class="line"') == 2 * 2, drawings[0]
+heat = re.findall(r'<span class="wide">D 128, bf16, ([^,<]*)(, B 1)?', page)
+assert [name for name, more in heat if more] == ["no mask", "window 512:512", "causal mask", "window 4095:0", "window 1023:0", "window 127:0"], heat
 CHECK
 }
 
