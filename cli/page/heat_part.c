@@ -1,5 +1,6 @@
 /* The fastest variant beside the reference: a table with a line for each kind of case and a column for each S, or
- * where those are many, with all cells of a line in a row. */
+ * where those are many, with all cells of a line in a row. Where few other variants were measured, a table against
+ * each of them. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,14 +11,16 @@
 #include "cli/page/parts.h"
 #include "cli/report/columns.h"
 
-enum { COLUMNS_MAX = 8, HEADING_MAX = 80 };
+enum { COLUMNS_MAX = 8, HEADING_MAX = 80, RIVALS_MAX = 2 };
 static const double MUCH_FASTER = 1.15;
 
 /* A row of the report and its place in the table. */
 struct heat {
   const struct merge_row *row;
   size_t column;
-  uint32_t B, Hq; /* where cases of one kind share an S, so that they have lines of their own; else 0 */
+  uint32_t B, Hq;          /* where cases of one kind share an S, so that they have lines of their own; else 0 */
+  bool is_against_rival;   /* else against the reference */
+  double ratio, low, high; /* times as fast, and its interval */
 };
 
 static const struct ratio_record *ratio_of(const struct merge_row *row) {
@@ -76,9 +79,31 @@ static void split_lines(struct heat *cells, size_t count) {
   qsort(cells, count, sizeof *cells, by_place);
 }
 
+/* The rival's row of the same case; NULL: it has none that was timed in turns with the reference. */
+static const struct merge_row *rival_of(const struct page *page, const struct merge_row *row, const char *rival) {
+  const struct merge_row *found = rows_find(page, row->source, row->row->record->attn_case.key, rival);
+  const bool is_known =
+      found != NULL && found != row && is_shown(found) && has_reference(found, row->row->record->speedup.reference);
+  return is_known ? found : NULL;
+}
+
+/* Against a rival by way of the reference, with which either was timed in turns. */
+static struct heat heat_of(const struct page *page, const struct merge_row *row, const char *rival, size_t column) {
+  const struct ratio_record *ratio = ratio_of(row);
+  struct heat heat = {
+      .row = row, .column = column, .ratio = ratio->ratio, .low = ratio->ci_low, .high = ratio->ci_high};
+  if (rival == NULL) return heat;
+  const struct ratio_record *of_rival = ratio_of(rival_of(page, row, rival));
+  heat.is_against_rival = true;
+  heat.ratio /= of_rival->ratio;
+  heat.low /= of_rival->ci_high;
+  heat.high /= of_rival->ci_low;
+  return heat;
+}
+
 /* Numbers the lengths among rows in their order; returns how many there are, and writes the headings of the first. */
-static size_t number_columns(const struct merge_row *const *rows, size_t count, struct heat *cells,
-                             char heading[COLUMNS_MAX][HEADING_MAX]) {
+static size_t number_columns(const struct page *page, const char *rival, const struct merge_row *const *rows,
+                             size_t count, struct heat *cells, char heading[COLUMNS_MAX][HEADING_MAX]) {
   size_t columns = 0;
   for (size_t i = 0; i < count; ++i) {
     const struct attn_problem *shape = rows_shape(rows[i]);
@@ -90,7 +115,7 @@ static size_t number_columns(const struct merge_row *const *rows, size_t count, 
                  shape->Sq, shape->Sq == 1 ? "query" : "queries");
       ++columns;
     }
-    cells[i] = (struct heat){.row = rows[i], .column = columns - 1};
+    cells[i] = heat_of(page, rows[i], rival, columns - 1);
   }
   return columns;
 }
@@ -108,9 +133,9 @@ static size_t keep_fastest(struct heat *cells, size_t count) {
 /* ---- cells ----------------------------------------------------------------------------------------------------- */
 
 /* The number of a class of style.css, heat-N, by what the cell shows. */
-static int shade_of(const struct ratio_record *ratio) {
-  const double shown = strtod(units_fixed(ratio->ratio, 2).text, NULL);
-  if ((ratio->ci_low <= 1 && ratio->ci_high >= 1) || (shown >= 1 && shown <= 1)) return 1;
+static int shade_of(const struct heat *cell) {
+  const double shown = strtod(units_fixed(cell->ratio, 2).text, NULL);
+  if ((cell->low <= 1 && cell->high >= 1) || (shown >= 1 && shown <= 1)) return 1;
   return shown < 1 ? 0 : shown <= MUCH_FASTER ? 2 : 3;
 }
 
@@ -128,11 +153,15 @@ static void put_cell(const struct page *page, FILE *file, const struct heat *cel
                      bool has_several) {
   char text[TEXT_CELL_MAX];
   const char *tag = name != NULL ? "span" : "td";
-  columns_text(cell->row->row, COLUMNS_SPEEDUP, text);
-  fprintf(file, "<%s class=\"%sheat-%d\">", tag, name != NULL ? "" : "n ", shade_of(ratio_of(cell->row)));
+  if (cell->is_against_rival) {
+    units_format_fixed(cell->ratio, 2, text);
+  } else {
+    columns_text(cell->row->row, COLUMNS_SPEEDUP, text);
+  }
+  fprintf(file, "<%s class=\"%sheat-%d\">", tag, name != NULL ? "" : "n ", shade_of(cell));
   if (name != NULL && name[0] != '\0') html_put(file, "<small>%s</small> ", name);
   html_put(file, "<a href=\"#row-%zu\">%s</a>", cell->row->number, text);
-  if (steady_of(cell->row)->done)
+  if (steady_of(cell->row)->done && !cell->is_against_rival)
     fprintf(file, " <small>steady %s</small>", units_fixed(steady_of(cell->row)->ratio, 2).text);
   if (has_several) html_put(file, " <small>%s</small>", page->series[cell->row->series].variant);
   fprintf(file, "</%s>", tag);
@@ -219,11 +248,19 @@ static void put_table(const struct page *page, FILE *file, const struct heat *ce
   if (!has_several)
     html_put(file, "<p>The fastest other variant of every case is <code>%s</code>.</p>\n",
              page->series[cells[0].row->series].variant);
-  put_legend(file);
-  html_table_open(file, "Speed against the reference",
-                  "Hot time of the reference / that of the fastest other variant. The two were timed in turns. Each "
-                  "number is a link to its row.",
-                  headings);
+  if (cells[0].is_against_rival) {
+    html_table_open(
+        file, "Speed against another variant",
+        "Hot time of this variant / that of the fastest other one beside the reference. Each was timed in "
+        "turns with the reference, and the number is the quotient of their ratios.",
+        headings);
+  } else {
+    put_legend(file);
+    html_table_open(file, "Speed against the reference",
+                    "Hot time of the reference / that of the fastest other variant. The two were timed in turns. "
+                    "Each number is a link to its row.",
+                    headings);
+  }
   for (size_t start = 0, end; start < count; start = end) {
     for (end = start + 1; end < count && is_one_line(&cells[start], &cells[end]);) ++end;
     put_line(page, file, cells + start, end - start, columns, has_several);
@@ -231,25 +268,78 @@ static void put_table(const struct page *page, FILE *file, const struct heat *ce
   fputs("</tbody></table></div>\n", file);
 }
 
-struct status heat_part_write(const struct page *page, FILE *file) {
+/* The table against the rival, or the reference (NULL). */
+static struct status put_against(const struct page *page, FILE *file, const char *reference, const char *rival) {
   OWNED_ARRAY(const struct merge_row *, rows, page->row_count, "rows of a table");
   OWNED_ARRAY(struct heat, cells, page->row_count, "cells of a table");
   char heading[COLUMNS_MAX][HEADING_MAX];
   const size_t all = rows_pick(page, is_shown, by_length, rows);
-  const char *reference = rows[0]->row->record->speedup.reference;
   size_t count = 0;
   for (size_t i = 0; i < all; ++i) {
-    if (has_reference(rows[i], reference)) rows[count++] = rows[i];
+    if (has_reference(rows[i], reference) && (rival == NULL || rival_of(page, rows[i], rival) != NULL))
+      rows[count++] = rows[i];
   }
-  size_t columns = number_columns(rows, count, cells, heading), lines = 1;
+  if (count == 0) return status_ok();
+  size_t columns = number_columns(page, rival, rows, count, cells, heading), lines = 1;
   qsort(cells, count, sizeof *cells, by_place);
   split_lines(cells, count);
   count = keep_fastest(cells, count);
   for (size_t i = 1; i < count; ++i) lines += !is_one_line(&cells[i - 1], &cells[i]);
   if (columns > COLUMNS_MAX || 2 * count < lines * columns) columns = 0; /* too wide, or nearly empty */
+  put_table(page, file, cells, count, columns, heading);
+  return status_ok();
+}
+
+/* Cases in which a series is the fastest beside the reference. */
+static size_t leads_of(const struct page *page, size_t series) {
+  size_t leads = 0;
+  for (size_t i = 0; i < page->row_count; ++i)
+    leads += page->rows[i].series == series && page->rows[i].row->leads_reference;
+  return leads;
+}
+
+static bool has_ratio(const struct page *page, size_t series) {
+  for (size_t i = 0; i < page->row_count; ++i) {
+    if (page->rows[i].series == series && is_shown(&page->rows[i])) return true;
+  }
+  return false;
+}
+
+/* Tunings of one variant are no rivals. */
+static bool is_one_variant(const char *a, const char *b) {
+  const size_t length = strcspn(a, ":");
+  return strcspn(b, ":") == length && strncmp(a, b, length) == 0;
+}
+
+/* The variants beside the one that leads most cases, if they are few. */
+static size_t rivals_of(const struct page *page, const char *out[RIVALS_MAX]) {
+  size_t leader = 0, count = 0;
+  for (size_t s = 1; s < page->series_count; ++s) {
+    if (leads_of(page, s) > leads_of(page, leader)) leader = s;
+  }
+  for (size_t s = 0; s < page->series_count; ++s) {
+    const char *variant = page->series[s].variant;
+    if (!has_ratio(page, s) || is_one_variant(variant, page->series[leader].variant)) continue;
+    if (count == RIVALS_MAX) return 0;
+    out[count++] = variant;
+  }
+  return count;
+}
+
+struct status heat_part_write(const struct page *page, FILE *file) {
+  const char *rivals[RIVALS_MAX];
+  const size_t count = rivals_of(page, rivals);
+  size_t first = 0;
+  while (!is_shown(&page->rows[first])) ++first;
+  const char *reference = page->rows[first].row->record->speedup.reference;
   html_put(file, "<section id=\"heat\" aria-labelledby=\"heat-h\">\n<h2 id=\"heat-h\">Speed against %s</h2>\n",
            reference);
-  put_table(page, file, cells, count, columns, heading);
+  TRY(put_against(page, file, reference, NULL));
+  for (size_t i = 0; i < count; ++i) {
+    html_put(file, "<details><summary>Speed against %s</summary>\n", rivals[i]);
+    TRY(put_against(page, file, reference, rivals[i]));
+    fputs("</details>\n", file);
+  }
   fputs("</section>\n", file);
   return status_ok();
 }

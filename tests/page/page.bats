@@ -409,7 +409,7 @@ for r in json.load(open(sys.argv[1]))["results"]:
     us = r["time"]["hot"]["median_us"]
     if r["key"] not in best or us < best[r["key"]][0]:
         best[r["key"]] = (us, ratio)
-section = page[page.index('<section id="heat"'):page.index('<section id="rate"')]
+section = page[page.index('<section id="heat"'):page.index('<section id="rate"')].split("<details>")[0]
 cells = re.findall(r'<a href="#(row-\d+)">~?([\d.]+)</a>', section)
 assert len(cells) == len(best) > 0, (len(cells), len(best))
 for row, text in cells:
@@ -438,6 +438,21 @@ CHECK
   # A winner of every case is named once; steady ratios stand beside the hot ones.
   grep -q '<p>The fastest other variant of every case is <code>wgmma</code>' "$TMP/gpu.html" || fail "the winner's name"
   grep -q '1.24</a> <small>steady 1.15</small></td>' "$TMP/gpu.html" || fail "no steady ratio"
+  # Few other variants have a table each, by way of the reference.
+  attn report results/h200/prefill.journal --html "$TMP/rival.html" --json "$TMP/rival.json"
+  python - "$TMP/rival.json" "$TMP/rival.html" <<'CHECK' || fail "the table against fa3"
+import json, re, sys
+ratio = {(r["key"], r["variant"]): r["speedup_vs"]["hot"]["ratio"] for r in json.load(open(sys.argv[1]))["results"] if r["speedup_vs"]}
+page = open(sys.argv[2]).read()
+table = re.search("<summary>Speed against fa3</summary>(.*?)</details>", page, re.S).group(1)
+cells = re.findall(r'heat-(\d)"><a href="#(row-\d+)">([\d.]+)</a>', table)
+assert len(cells) == 66 and page.count("<summary>Speed against") == 1, len(cells)
+for shade, row, text in cells:
+    key = re.search(f'<tr id="{row}"[^>]* data-key="([^"]*)"', page).group(1)
+    assert abs(float(text) - ratio[key, "wgmma"] / ratio[key, "fa3"]) <= 0.006, (key, text)
+    assert shade in ("1", "0" if float(text) < 1 else "2" if float(text) <= 1.15 else "3"), (key, shade, text)
+CHECK
+  ! grep -q '<summary>Speed against' "$TMP/gpu.html" || fail "a table against nothing"
   # A page of two reports has no such table.
   must 0 attn report results/h200/decode.journal results/h200/v3.journal --html "$TMP/two.html"
   page "$TMP/two.html"
