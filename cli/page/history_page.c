@@ -21,42 +21,53 @@ static size_t number_of(const struct history_item *item) { return (size_t)(item-
 static void put_change(const struct history_item *item, FILE *file) {
   const struct history_series *series = item->series;
   const struct history_change *change = item->change;
-  char percent[HISTORY_PERCENT_MAX], low[HISTORY_PERCENT_MAX] = "", high[HISTORY_PERCENT_MAX] = "";
+  char percent[HISTORY_PERCENT_MAX], low[HISTORY_PERCENT_MAX] = "", high[HISTORY_PERCENT_MAX] = "",
+                                     left[HISTORY_PERCENT_MAX] = "";
   const double shift = change != NULL ? change->point.shift : series->drift;
   history_sinks_percent(shift, percent);
   if (change != NULL) history_sinks_percent(change->point.low, low);
   if (change != NULL) history_sinks_percent(change->point.high, high);
+  if (change != NULL) history_sinks_percent(change->left, left);
   fprintf(file, "<tr%s>", change != NULL && history_is_regression(series, change) ? " class=\"fails\"" : "");
   html_put(file, "<td>%s</td><td>%s</td>", history_sinks_word(item),
            change != NULL ? run_of(item, change->point.at)->commit : "");
   html_number_cell(file, "n", shift);
-  fprintf(file, "%s</td><td class=\"n\" data-label=\"bounds\">%s%s%s</td><th scope=\"row\"><a href=\"#series-%zu\">",
-          percent, low, change != NULL ? " to " : "", high, number_of(item));
+  fprintf(file,
+          "%s</td><td class=\"n\" data-label=\"bounds\">%s%s%s</td><td class=\"n\" data-label=\"left\">%s</td><th "
+          "scope=\"row\"><a href=\"#series-%zu\">",
+          percent, low, change != NULL ? " to " : "", high, left, number_of(item));
   html_breakable(file, series->key);
   html_put(file, "</a></th><td>%s</td><td>%s</td>", series->variant, time_mode_name(series->mode));
   if (change == NULL) {
     fputs("<td></td><td></td><td class=\"why\">a line fits it better than steps</td></tr>\n", file);
     return;
   }
-  html_put(file, "<td>%s</td><td data-label=\"surely in\">%s..%s</td><td class=\"why\">%s</td></tr>\n",
-           run_of(item, change->point.at)->date, run_of(item, change->good)->commit,
-           run_of(item, change->bad)->commit, change->besides);
+  char day[DAY_LENGTH + 1];
+  snprintf(day, sizeof day, "%s", run_of(item, change->point.at)->date);
+  html_put(file, "<td>%s</td><td data-label=\"surely in\">%s..%s</td><td class=\"why\">%s</td></tr>\n", day,
+           run_of(item, change->good)->commit, run_of(item, change->bad)->commit, change->besides);
 }
 
 static void put_changes(const struct history_item *items, size_t count, FILE *file) {
   if (count == 0) return;
-  static const struct html_heading headings[] = {{"what", "text", false},    {"commit", "text", false},
-                                                 {"time", "number", true},   {"bounds", NULL, true},
-                                                 {"case", "text", false},    {"variant", "text", false},
-                                                 {"mode", "text", false},    {"date", "text", false},
-                                                 {"surely in", NULL, false}, {"what else changed", NULL, false},
+  static const struct html_heading headings[] = {{"what", "text", false},
+                                                 {"commit", "text", false},
+                                                 {"time", "number", true},
+                                                 {"bounds", NULL, true},
+                                                 {"left", NULL, true},
+                                                 {"case", "text", false},
+                                                 {"variant", "text", false},
+                                                 {"mode", "text", false},
+                                                 {"date", "text", false},
+                                                 {"surely in", NULL, false},
+                                                 {"what else changed", NULL, false},
                                                  {NULL, NULL, false}};
   fputs("<section id=\"changes\" class=\"cards\" aria-labelledby=\"changes-h\">\n<h2 id=\"changes-h\">Changes</h2>\n",
         file);
   html_table_open(
       file, "Changes",
       "Every change of a level, worst first. The commit is the first one measured with it; the range has it "
-      "surely (95 %)",
+      "surely (95 %); left compares the newest time with the one before the change",
       headings);
   for (size_t i = 0; i < count; ++i) put_change(&items[i], file);
   fputs("</tbody></table></div>\n</section>\n", file);
