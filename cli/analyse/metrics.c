@@ -258,10 +258,18 @@ static double pairs_in_flight(const struct attn_problem *s, const struct attn_pl
   return fmin(pairs, (double)s->B * s->Hq);
 }
 
+static uint64_t threads_of(const struct attn_pass *pass) {
+  return (uint64_t)pass->grid[0] * pass->grid[1] * pass->grid[2] * pass->block[0] * pass->block[1] * pass->block[2];
+}
+
+/* Of a library no pass says that it works on query rows. */
 uint32_t metrics_main_pass(const struct record *r) {
-  for (uint32_t i = 0; i < r->plan.pass_count && i < ATTN_PASSES_MAX; i++)
+  uint32_t largest = 0;
+  for (uint32_t i = 0; i < r->plan.pass_count && i < ATTN_PASSES_MAX; i++) {
     if (r->pass[i].pass.row_threads > 0) return i;
-  return 0;
+    if (threads_of(&r->pass[i].pass) > threads_of(&r->pass[largest].pass)) largest = i;
+  }
+  return largest;
 }
 
 static struct traffic traffic_of(const struct record *r, const struct device_info *dev, const struct metrics *m) {

@@ -81,7 +81,8 @@ struct metrics {
   struct counted counted; /* from record.counters */
 };
 
-/* The index of the first pass that works on query rows; an earlier pass only prepares memory. */
+/* The index of the first pass that works on query rows; an earlier pass only prepares memory. Where no pass says so,
+ * the one with the most threads. */
 uint32_t metrics_main_pass(const struct record *);
 
 /* The clock that the row ran at: measured, else the device's highest. */

@@ -35,10 +35,15 @@ static double scaling_number(const struct report_row *row, enum columns_id colum
   }
 }
 
+/* The one that computes; another only prepares memory or combines partial results. */
+static const struct pass_metrics *main_pass(const struct report_row *row) {
+  return &row->metrics.pass[metrics_main_pass(row->record)];
+}
+
 double columns_number(const struct report_row *row, enum columns_id column) {
   const struct record *record = row->record;
   const struct mode_metrics *hot = &row->metrics.mode[TIME_HOT];
-  const struct pass_metrics *pass = &row->metrics.pass[0];
+  const struct pass_metrics *pass = main_pass(row);
   const struct ratio_record *ratio = &record->speedup.mode[TIME_HOT];
   const struct ratio_record *steady_ratio = &record->speedup.mode[TIME_STEADY];
   const struct time_record *steady = &record->time[TIME_STEADY];
@@ -71,7 +76,7 @@ static const char *mark_of(const struct report_row *row, enum columns_id column)
     case COLUMNS_STEADY: return columns_is_doubtful(&record->time[TIME_STEADY]) ? "*" : "";
     case COLUMNS_STEADY_SPEEDUP: return columns_is_unsteady(&record->speedup.mode[TIME_STEADY]) ? "~" : "";
     case COLUMNS_COLD: return columns_is_doubtful(&record->time[TIME_COLD]) ? "*" : "";
-    case COLUMNS_WAVES: return record->plan.pass_count > 0 && !row->metrics.pass[0].resident_exact ? ">=" : "";
+    case COLUMNS_WAVES: return record->plan.pass_count > 0 && !main_pass(row)->resident_exact ? ">=" : "";
     case COLUMNS_SPEEDUP: return columns_is_unsteady(&record->speedup.mode[TIME_HOT]) ? "~" : "";
     default: return "";
   }
@@ -119,7 +124,7 @@ static void variant_text(const struct record *record, char out[TEXT_CELL_MAX]) {
 }
 
 static void grid_text(const struct record *record, char out[TEXT_CELL_MAX]) {
-  const uint32_t *grid = record->pass[0].pass.grid, count = record->plan.pass_count;
+  const uint32_t *grid = record->pass[metrics_main_pass(record)].pass.grid, count = record->plan.pass_count;
   char more[16] = "";
   if (count > 1) snprintf(more, sizeof more, " +%" PRIu32, count - 1);
   snprintf(out, TEXT_CELL_MAX, "%" PRIu32 "x%" PRIu32 "x%" PRIu32 "%s", grid[0], grid[1], grid[2], more);

@@ -8,7 +8,7 @@ enum columns_id {
   COLUMNS_CASE,
   COLUMNS_VARIANT, /* "auto (wgmma)" when it picked another */
   COLUMNS_STATUS,
-  COLUMNS_GRID,           /* of the first launch */
+  COLUMNS_GRID,           /* of the launch that computes */
   COLUMNS_VERDICT,        /* of the scaling */
   COLUMNS_HOT,            /* us */
   COLUMNS_COLD,           /* us */
@@ -19,8 +19,8 @@ enum columns_id {
   COLUMNS_ENERGY,         /* pJ/FLOP, steady */
   COLUMNS_STEADY_SPEEDUP, /* time of the reference over the row's, each at the clock that it keeps */
   COLUMNS_ROOF,           /* % of the roof at the highest clock, hot */
-  COLUMNS_BLOCKS,         /* of the first launch */
-  COLUMNS_WAVES,          /* of the first launch */
+  COLUMNS_BLOCKS,         /* of that launch */
+  COLUMNS_WAVES,          /* of that launch */
   COLUMNS_ERROR,          /* largest absolute error */
   COLUMNS_SPEEDUP,        /* time of the reference over the row's, hot */
   COLUMNS_KERNEL,         /* the same ratio of the kernels alone: timed by a profiler, else without the memsets */

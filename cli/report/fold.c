@@ -12,10 +12,14 @@ static double slowness(const struct report_row *row) {
   return time->done ? time->us.median : 0;
 }
 
+static double sm_ratio(const struct report_row *row) {
+  return row->metrics.pass[metrics_main_pass(row->record)].sm_ratio;
+}
+
 /* Timed rows: the slower is the worse. Else the one that fills fewer SMs, then the one with more work. */
 static bool is_worse(const struct report_row *a, const struct report_row *b) {
   const double a_us = slowness(a), b_us = slowness(b);
-  const double a_filled = a->metrics.pass[0].sm_ratio, b_filled = b->metrics.pass[0].sm_ratio;
+  const double a_filled = sm_ratio(a), b_filled = sm_ratio(b);
   if (a_us > b_us || a_us < b_us) return a_us > b_us;
   if (a_filled > b_filled || a_filled < b_filled) return a_filled < b_filled;
   return a->metrics.flops > b->metrics.flops;

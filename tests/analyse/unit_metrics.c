@@ -390,3 +390,18 @@ TEST(traffic_is_not_known_without_launches_or_tiles) {
   metrics_of(&r, h200(), &m);
   assert_false(m.traffic.known);
 }
+
+/* Threads that work on query rows decide. A library says of no pass that it has such threads. */
+TEST(the_main_pass_is_the_one_that_computes) {
+  static const struct {
+    uint32_t blocks[2], row_threads[2], main;
+  } cases[] = {{{1, 132}, {0, 64}, 1}, {{8, 512}, {64, 64}, 0}, {{1, 132}, {0, 0}, 1}, {{256, 32}, {0, 0}, 0}};
+  for (size_t i = 0; i < ROWS_COUNT(cases); i++) {
+    struct record r = tiled_record(64, false);
+    r.plan.pass_count = 2;
+    for (uint32_t pass = 0; pass < 2; pass++)
+      r.pass[pass].pass = (struct attn_pass){
+          .grid = {cases[i].blocks[pass], 1, 1}, .block = {128, 1, 1}, .row_threads = cases[i].row_threads[pass]};
+    assert_int_equal(metrics_main_pass(&r), cases[i].main);
+  }
+}
