@@ -162,7 +162,9 @@ const struct columns_word *columns_word(uint32_t index) {
       {"hot",
        "median time of one launch in a CUDA graph of launches back to back. *: its interval was still wide when "
        "the time budget was used up"},
-      {"cold", "median time of one launch after the L2 cache was flushed"},
+      {"cold",
+       "median time of one launch after the L2 cache was flushed. It includes the time of the two events around the "
+       "launch, which the head of a report states"},
       {"steady",
        "only with --modes steady: median time of one launch, and its rate, after launches back to back for "
        "seconds: the sustained speed under the power limit. hot is measured within some milliseconds, before the "
@@ -174,8 +176,8 @@ const struct columns_word *columns_word(uint32_t index) {
       {"roof",
        "percent of the hardware limit that the row reached. The limit is the peak rate of the units that the variant "
        "uses, tensor cores (tensor) or fp32 units (fp32), or the bandwidth of DRAM (dram) where moving the bytes "
-       "takes "
-       "longer than the operations. Peaks are those at the highest clock. Rows of one case may have different "
+       "takes longer than the operations. Tensors that fit in L2 together stay there from one hot launch to the next, "
+       "so DRAM is no limit of such a row. Peaks are those at the highest clock. Rows of one case may have different "
        "limits"},
       {"grid, blocks", "blocks of the launch along x, y and z, and their number"},
       {"waves",
