@@ -102,9 +102,9 @@ static void format(double number, enum columns_id column, char out[UNITS_TEXT_MA
 
 /* Two digits after the point in every row. */
 static void waves_text(const struct report_row *row, double waves, char out[TEXT_CELL_MAX]) {
-  const char *mark = mark_of(row, COLUMNS_WAVES), *tiny = mark[0] != '\0' ? ">0.00" : "<0.01";
-  const bool is_tiny = waves < 0.005;
-  snprintf(out, TEXT_CELL_MAX, "%s%s", is_tiny ? "" : mark, is_tiny ? tiny : units_fixed(waves, 2).text);
+  const char *mark = mark_of(row, COLUMNS_WAVES);
+  const bool is_tiny = waves < 0.005 && mark[0] == '\0';
+  snprintf(out, TEXT_CELL_MAX, "%s%s", mark, is_tiny ? "<0.01" : units_fixed(waves, 2).text);
 }
 
 static void number_text(const struct report_row *row, enum columns_id column, char out[TEXT_CELL_MAX]) {
@@ -176,9 +176,9 @@ const struct columns_word *columns_word(uint32_t index) {
       {"roof",
        "percent of the hardware limit that the row reached. The limit is the peak rate of the units that the variant "
        "uses, tensor cores (tensor) or fp32 units (fp32), or the bandwidth of DRAM (dram) where moving the bytes "
-       "takes longer than the operations. Tensors that fit in L2 together stay there from one hot launch to the next, "
-       "so DRAM is no limit of such a row. Peaks are those at the highest clock. Rows of one case may have different "
-       "limits"},
+       "takes longer than the operations. Tensors that fit in L2 together stay there from one hot launch to the "
+       "next, so DRAM is no limit of such a row. Peaks are those at the highest clock. Rows of one case may have "
+       "different limits"},
       {"grid, blocks", "blocks of the launch along x, y and z, and their number"},
       {"waves",
        "blocks of the launch, divided by the blocks that the GPU can hold at once. Below 1 a part of the GPU "
