@@ -7,11 +7,12 @@
 
 #include "cli/base/output.h"
 #include "cli/command/run.h"
+#include "cli/options/table.h"
 #include "cli/record/field_tables.h"
 #include "cli/report/columns.h"
 #include "kernels/pick.h"
 
-enum { NAMES_MAX = 320, WORD_MAX = 64 };
+enum { NAMES_MAX = 400, WORD_MAX = 64 };
 
 /* ---- variants -------------------------------------------------------------------------------------------------- */
 
@@ -24,10 +25,13 @@ static void describe_tunables(FILE *out, const struct attn_variant *variant) {
 static void describe_passes(FILE *out, const struct record *record, const struct gpu_model *gpu) {
   for (uint32_t i = 0; i < record->plan.pass_count; ++i) {
     const struct attn_pass *pass = &record->pass[i].pass;
+    char tile[64] = "";
+    if (i == metrics_main_pass(record) && record->plan.tile_q > 0)
+      snprintf(tile, sizeof tile, ", tiles of %u query rows and %u keys", record->plan.tile_q, record->plan.tile_kv);
     text_paragraph(out, "plan     ",
-                   "%s on %s: pass %s, grid %ux%ux%u, %u threads, %u bytes of dynamic shared memory",
+                   "%s on %s: pass %s, grid %ux%ux%u, %u threads, %u bytes of dynamic shared memory%s",
                    record->attn_case.key, gpu->info.name, record->pass[i].name, pass->grid[0], pass->grid[1],
-                   pass->grid[2], pass->block[0] * pass->block[1] * pass->block[2], pass->dynamic_smem_bytes);
+                   pass->grid[2], pass->block[0] * pass->block[1] * pass->block[2], pass->dynamic_smem_bytes, tile);
   }
   if (record->status == CELL_skipped)
     text_paragraph(out, "plan     ", "%s: skipped, %s", record->attn_case.key, record->reason);
@@ -76,11 +80,16 @@ static struct status describe_plans(FILE *out, const struct attn_variant *varian
   return status_ok();
 }
 
-/* The command that measures it, with what it was loaded from. */
+/* The command that measures it, for the shapes that were asked for, with what it was loaded from. */
 static void describe_command(FILE *out, const struct attn_variant *variant, const struct options *options,
                              const char *usual) {
   char text[1024] = "";
-  text_append(text, sizeof text, "attnbench --shape %s", usual);
+  text_append(text, sizeof text, "attnbench");
+  for (size_t i = 0; i < options->shape.count; ++i) {
+    text_append(text, sizeof text, " --shape ");
+    text_append_word(text, sizeof text, options->shape.item[i]);
+  }
+  if (options->shape.count == 0) text_append(text, sizeof text, " --shape %s", usual);
   for (size_t i = 0; i < options->load.count; ++i) {
     text_append(text, sizeof text, " --load ");
     text_append_word(text, sizeof text, options->load.item[i]);
@@ -260,10 +269,71 @@ static const struct word glossary[] = {
     {"stands, partly reverted, reverted",
      "of a change in a history: the newest run has more than half of it, surely some of it, or nothing that is sure"},
     {"drifts", "of a series in a history: a line fits it better than steps, so that no commit is to blame"},
-    {"triton",
-     "a Triton kernel is measured as the Python function that launches it (--load FILE.py:FUNCTION), or as a "
-     "file that scripts/export_triton.py writes (kernels/example/README.md)"},
+    {"GB/s",
+     "the bytes of all tensors, each counted once, over the time. Above the bandwidth of DRAM the tensors stay in "
+     "L2"},
 };
+
+/* Tasks and other software by their names, as README's questions have them. */
+static const struct task {
+  const char *names, *answer, *command;
+  const char *code; /* to write first; NULL: nothing */
+} tasks[] = {
+    {.names = "triton",
+     .answer = "write a Python function that launches your kernel, and load it. Or compile the kernel once into a "
+               "file: scripts/export_triton.py (kernels/example/README.md)",
+     .command = "attnbench --shape B=1,H=16,S=4096,D=128,causal --load mine.py:attention",
+     .code = "def attention(q, k, v, causal, scale): return my_triton(q, k, v)"},
+    {.names = "flashattention, flash_attn, fa2, fa3",
+     .answer = "results/h200/rivals.md has FlashAttention-3 and PyTorch's flash beside the kernels here. To measure "
+               "it yourself, load a Python function that calls it, such as flash in kernels/example/callables.py",
+     .command = "attnbench --sweep prefill --load kernels/example/callables.py:flash"},
+    {.names = "cuda, cubin, ptx, shared object",
+     .answer = "copy the example of that kind in kernels/example, and load what you build",
+     .command = "attnbench --sweep v3 --load ./mine.so"},
+    {.names = "pytorch, torch, flexattention, python",
+     .answer = "write a Python function that returns the output, and load it (kernels/example/README.md)",
+     .command = "attnbench --shape B=1,H=16,S=4096,D=128,causal --load mine.py:attention",
+     .code = "def attention(q, k, v, causal, scale): return my_function(q, k, v)"},
+    {.names = "pull request, ci",
+     .answer = "ab measures the program of the base and that of the branch in turns, and its exit code is the "
+               "answer; scripts/gate_ci.sh does all of it in CI (results/gate.md)",
+     .command = "attnbench ab --base ../base/attnbench --sweep gate"},
+    {.names = "bisect, git bisect",
+     .answer = "keep the report of each nightly run in a folder. history names the commits between which a kernel "
+               "became slower, and git bisect narrows them down (results/history.md)",
+     .command = "attnbench history runs/"},
+    {.names = "pandas, polars",
+     .answer = "--csv has one row for each time; from Python, attnbench.bench(...).frame() is a data frame "
+               "(results/reading.md)",
+     .command = "attnbench --sweep v3 --csv v3.csv"},
+    {.names = "resume, interrupted, killed",
+     .answer = "the same command with --journal FILE and --resume measures the rest. A run with --json out.json and "
+               "without --journal keeps its journal as out.json.journal until the report is written: give that file",
+     .command = "attnbench --sweep v3 --journal v3.journal --resume"},
+    {.names = "ncu, nsys, profiler",
+     .answer = "run attnbench inside the profiler with --profile and one row; scripts/profile_sweep.py puts the "
+               "counters into the report (results/profiling.md)",
+     .command = "ncu --nvtx --nvtx-include \"attnbench@profile/\" attnbench --sweep v3 --only KEY/VARIANT --profile"},
+};
+
+static const char *task_at(uint32_t i) { return i < sizeof tasks / sizeof *tasks ? tasks[i].names : NULL; }
+static void describe_task(FILE *out, uint32_t index) {
+  const struct task *task = &tasks[index];
+  fprintf(out, "%s: what attnbench has for it\n", task->names);
+  text_paragraph(out, "how      ", "%s", task->answer);
+  if (task->code != NULL) text_paragraph(out, "mine.py  ", "%s", task->code);
+  text_paragraph(out, "command  ", "%s", task->command);
+}
+
+static const char *verb_at(uint32_t i) { return i < VERB_WORKER ? options_table_verb((enum verb)i)->name : NULL; }
+static void describe_verb(FILE *out, uint32_t index) {
+  const struct verb_row *verb = options_table_verb((enum verb)index);
+  fprintf(out, "%s, a verb of the command line\n", verb->name);
+  text_paragraph(out, "does     ", "%s", verb->help);
+  text_paragraph(out, "command  ", "%s", verb->example);
+  text_paragraph(out, "options  ", "attnbench %s --help", verb->name);
+}
 
 static const char *column_at(uint32_t i) { return columns_word(i) != NULL ? columns_word(i)->names : NULL; }
 static const char *column_help_at(uint32_t i) { return columns_word(i)->help; }
@@ -322,6 +392,8 @@ static const struct kind kinds[] = {
     {bound_by_name, "bounds", "what can bound the time of a row (attnbench describe bound_by)",
      .help = bound_by_help},
     {page_at, "lists", .describe = describe_page},
+    {verb_at, "verbs", .describe = describe_verb},
+    {task_at, "tasks and software", .describe = describe_task},
     {term_at, "other words", "a word of the reports and pages", .help = term_help_at},
 };
 enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
@@ -478,16 +550,22 @@ static struct status describe_name(FILE *out, const char *name, const struct opt
   return status_ok();
 }
 
+/* "vs ref" may be given as two words. */
+static void join_words(const struct options_list *words, char out[WORD_MAX]) {
+  out[0] = '\0';
+  for (size_t i = 0; i < words->count; ++i) text_append(out, WORD_MAX, "%s%s", i > 0 ? " " : "", words->item[i]);
+}
+
 /* As it is written, else in lower case, else by another name. */
 static struct status describe(FILE *out, const struct options *options) {
-  const char *name = options->reports.item[0];
-  char lower[64];
+  char name[WORD_MAX], lower[WORD_MAX];
   size_t length = 0;
   bool is_known;
   if (options->reports.count == 0) {
     describe_all(out);
     return status_ok();
   }
+  join_words(&options->reports, name);
   TRY(describe_name(out, name, options, &is_known));
   for (; name[length] != '\0' && length < sizeof lower - 1; ++length)
     lower[length] = (char)tolower((unsigned char)name[length]);

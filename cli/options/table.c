@@ -57,13 +57,13 @@ static const struct verb_row verbs[VERB_COUNT] = {
                    "attnbench tune --sweep FILE --variant NAME [options]",
                    "find the fastest tunables of a variant for each case on this device",
                    "attnbench tune --sweep v3 --variant split_kv", 0, 0},
-    [VERB_DESCRIBE] =
-        {"describe", "explain a word: a variant, column, status, finding, ...",
-         "attnbench describe [WORD] [--shape SPEC] [--gpu NAME]",
-         "explain a variant, a column of the table (waves), a status (wrong), a finding, a verdict, an exit "
-         "code (4), a key of the problem (causal) or another word of the pages (round); for a variant, also what it "
-         "launches for a shape. attnbench describe problem lists the keys; without a WORD all words are listed",
-         "attnbench describe wgmma", 0, 1, "word"},
+    [VERB_DESCRIBE] = {"describe", "explain a word: a variant, column, status, finding, ...",
+                       "attnbench describe [WORD...] [--shape SPEC] [--gpu NAME]",
+                       "explain a variant, a column of the table (waves), a status (wrong), a finding, a verdict, an "
+                       "exit code (4), a key of the problem (causal), a task (resume) or another word of the pages "
+                       "(round); for a variant, also what it launches for a shape. attnbench describe problem lists "
+                       "the keys; without a WORD all words are listed",
+                       "attnbench describe wgmma", 0, OPTIONS_NAMES_MAX, "word"},
     [VERB_GENERATE] = {"generate", "the man page, or completion for bash, zsh or fish",
                        "attnbench generate man|bash|zsh|fish", "print the man page, or a shell's completion script",
                        "source <(attnbench generate bash)", 1, 1, "name"},

@@ -82,7 +82,22 @@ MLA,mla, a variant for GPUs
 GQA,H, a member of the problem
 TFLOPS,rate, a column of the table
 Waves,waves, a column of the table
+of peak,roof, a column of the table
+TFLOP/s,rate, a column of the table
+tflop_per_s,rate, a column of the table
+FlashAttention,results/h200/rivals.md
+fa3,results/h200/rivals.md
+Triton,def attention(q, k, v, causal, scale): return my_triton
+bisect,attnbench history runs/
+pandas,--csv
+resume,--journal v3.journal --resume
+compare,options  attnbench compare --help
+gate,options  attnbench gate --help
+history,options  attnbench history --help
 WORDS
+  must 0 attn describe vs ref
+  expect_out 'vs ref, a column of the table'
+  expect_refusal 2 '"hot cold" is no variant' -- describe hot cold
   expect_refusal 2 '`attnbench describe` lists all words' -- describe nothing_like
   refute_err 'did you mean'
   expect_refusal 2 'did you mean cell?' -- describe cel
@@ -310,6 +325,7 @@ VERBS
   expect_out 'tunable  split_kv:splits='
   expect_out_matches 'plan     B1.H8.Hkv8.Sq512.Skv512.D64.f16.full on NVIDIA H200: pass split, grid [0-9]+x'
   attn describe wgmma --shape B=1,H=8,S=512,D=64,512 --gpu h100
+  expect_out 'measure  attnbench --shape B=1,H=8,S=512,D=64,512 --variants wgmma'
   expect_out_matches 'plan     B1.H8.Hkv8.Sq512.Skv512.D64.f16.full on NVIDIA H100.*: pass main, grid +[0-9]+x'
   expect_out 'B1.H8.Hkv8.Sq512.Skv512.D512.f16.full: skipped, D must be'
   expect_refusal 2 'did you mean h100' -- describe wgmma --gpu h101
