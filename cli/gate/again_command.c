@@ -45,7 +45,7 @@ static unsigned rounds_for(const char *words, const struct compare_row *row, boo
     const unsigned long given = strtoul(digits, NULL, 10);
     if (given > 0 && given <= PROCESSES_MAX) had = given;
   }
-  const unsigned long least = row->rounds_needed > COMPARE_PAIRS_MIN ? row->rounds_needed : COMPARE_PAIRS_MIN;
+  const unsigned long least = row->rounds_needed > COMPARE_PAIRS_PLANNED ? row->rounds_needed : COMPARE_PAIRS_PLANNED;
   return (unsigned)(had > least ? had : least);
 }
 
@@ -66,13 +66,32 @@ static void append_kept(const struct word *word, const char **command, char *out
   if (takes_next) append(out, size, value.at, value.length);
 }
 
-/* Does the program's name say attnbench? Reports of other programs do not come from its options. */
+/* A copy of attnbench may have any name, such as that of its commit. A script that wrote a report has other options.
+ */
 static bool is_attnbench(const struct word *program) {
-  static const char name[] = "attnbench";
-  for (size_t i = 0; i + sizeof name - 1 <= program->length; ++i) {
-    if (strncmp(program->at + i, name, sizeof name - 1) == 0) return true;
+  static const char script[] = ".py";
+  const size_t quote = program->length > 0 && program->at[program->length - 1] == '\'', length = sizeof script - 1;
+  return program->length < length + quote ||
+         strncmp(program->at + program->length - quote - length, script, length) != 0;
+}
+
+/* "/proc/self/exe" is attnbench of this process, which the shell would not start. */
+static void append_program(const struct word *program, char *out, size_t size) {
+  const bool is_named = program->length > 0 && strncmp(program->at, "/proc/", 6) != 0;
+  append(out, size, is_named ? program->at : "attnbench", is_named ? program->length : strlen("attnbench"));
+}
+
+/* Adds the word, unless it says which file the run wrote or how many processes measured. */
+static void append_input(const struct word *word, const char **command, char *out, size_t size) {
+  const size_t quote = *word->at == '\'', length = strcspn(word->at + quote, "= '");
+  bool is_whole = false, has_value = false;
+  if (after_name(word, "--resume", &is_whole) != NULL) return;
+  if (after_name(word, "--rounds", &has_value) == NULL &&
+      !options_relay_writes(word->at + quote, length, &has_value)) {
+    append(out, size, word->at, word->length);
+  } else if (has_value && word->at[quote + length] != '=') {
+    next_word(command);
   }
-  return program->length == 0 || strncmp(program->at, "/proc/", 6) == 0;
 }
 
 bool again_command_is_plain(const char *text) {
@@ -108,8 +127,7 @@ void again_command(const struct compare *compare, const struct compare_row *row,
     snprintf(out, size, "%s", words);
     return;
   }
-  const bool named = program.length > 0 && strncmp(program.at, "/proc/", 6) != 0;
-  append(out, size, named ? program.at : "attnbench", named ? program.length : strlen("attnbench"));
+  append_program(&program, out, size);
   const char *after_verb = rest;
   const struct word verb = next_word(&after_verb);
   const bool is_ab = after_name(&verb, "ab", &whole) != NULL && whole;
@@ -137,4 +155,23 @@ void again_command(const struct compare *compare, const struct compare_row *row,
   text_append_word(out, size, record->variant);
   append(out, size, "--only ", strlen("--only "));
   text_append_word(out, size, cell);
+}
+
+void again_command_of_side(const struct run_info *run, const char *report, char *out, size_t size) {
+  char words[sizeof run->command], options[64];
+  whole_words(run, words);
+  const char *rest = words;
+  const struct word program = next_word(&rest);
+  out[0] = '\0';
+  if (!is_attnbench(&program) || program.length == 0) {
+    snprintf(out, size, "%s", words);
+    return;
+  }
+  append_program(&program, out, size);
+  while (*rest != '\0') {
+    const struct word word = next_word(&rest);
+    if (word.length > 0) append_input(&word, &rest, out, size);
+  }
+  snprintf(options, sizeof options, "--rounds %d --json %s", COMPARE_PAIRS_PLANNED, report);
+  append(out, size, options, strlen(options));
 }

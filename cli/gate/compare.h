@@ -250,6 +250,9 @@ bool compare_is_undecided(enum compare_verdict);
  * cell and with enough rounds to decide. When the base is a file with enough rounds, the command also compares with
  * it. */
 void again_command(const struct compare *, const struct compare_row *, char *out, size_t size);
+/* Writes the command of a side's run with as many rounds as decide, its report in `report`, so that no file of the
+ * comparison is overwritten. "" where the report names no plain command. */
+void again_command_of_side(const struct run_info *, const char *report, char *out, size_t size);
 /* Whether a shell would do nothing but start one program with this command. People paste commands from reports, which
  * may come from an untrusted source. */
 bool again_command_is_plain(const char *command);

@@ -234,7 +234,8 @@ struct sinks_line sinks_pairs_text(const struct compare *compare) {
 }
 
 bool sinks_needs_processes(const struct compare *compare) {
-  return compare->exit_code == EXIT_CODE_INCONCLUSIVE && !compare->is_same_file && all_have_few(compare);
+  const bool is_undecided = compare->exit_code == EXIT_CODE_INCONCLUSIVE && !compare->is_same_file;
+  return is_undecided && compare->pairs == 0 && all_have_few(compare);
 }
 
 /* What a user does next, by exit code; the first row that fits. */
@@ -243,6 +244,9 @@ static bool is_same_file(const struct compare *compare) { return compare->is_sam
 static bool has_implausible(const struct compare *compare) { return compare->verdict_count[COMPARE_implausible] > 0; }
 static bool has_missing(const struct compare *compare) { return compare->verdict_count[COMPARE_missing] > 0; }
 static bool has_added(const struct compare *compare) { return compare->verdict_count[COMPARE_added] > 0; }
+static bool has_few_pairs(const struct compare *compare) {
+  return compare->pairs > 0 && compare->verdict_count[COMPARE_inconclusive] > 0 && all_have_few(compare);
+}
 static bool is_once(const struct compare *compare) { return compare->settings.once; }
 
 static const struct {
@@ -265,8 +269,10 @@ static const struct {
     {EXIT_CODE_COVERAGE, is_any, "compare two reports that have times of the same cells"},
     {EXIT_CODE_INCONCLUSIVE, is_same_file, "name the reports of two runs: both sides are one file"},
     {EXIT_CODE_INCONCLUSIVE, sinks_needs_processes,
-     "measure both sides again with more processes: the command of each report (below) with --rounds 7 and --json, "
-     "then compare the new files; or measure both programs in turns with `attnbench ab --base PROGRAM`"},
+     "measure both sides again with more processes, as the commands below do, and compare the new files; or measure "
+     "both programs in turns with `attnbench ab --base PROGRAM`"},
+    {EXIT_CODE_INCONCLUSIVE, has_few_pairs,
+     "leave --rounds out, and ab measures as many pairs of processes as it needs; or give at least --rounds 7"},
     {EXIT_CODE_INCONCLUSIVE, is_once,
      "measure more rounds (the rows say how many), or measure both programs in turns with `attnbench ab`, which "
      "measures again by itself what it cannot decide"},

@@ -38,9 +38,13 @@ static bool has_line(const struct compare *compare, const struct compare_row *ro
 
 /* ---- parts --------------------------------------------------------------------------------------------------- */
 
-static void print_command(FILE *file, const char *lead, const char *command) {
-  const bool is_plain = again_command_is_plain(command);
-  text_wrap(file, lead, strlen(lead), is_plain ? command : "its report names no plain command; measure it as it was");
+/* On one line, so that it can be pasted. */
+static void print_command(FILE *file, const char *lead, const struct run_info *run, const char *report) {
+  char command[COMPARE_COMMAND_MAX];
+  again_command_of_side(run, report, command, sizeof command);
+  fputs(lead, file);
+  markup_put_line(file, command[0] != '\0' ? command : "its report names no plain command; measure it as it was");
+  fputc('\n', file);
 }
 
 /* The verdict, and what to do about it. */
@@ -50,8 +54,9 @@ static void print_answer(FILE *file, const struct compare *compare) {
   if (compare->is_same_file && advice[0] == '\0') text_paragraph(file, "", "both sides are one file");
   if (advice[0] != '\0') text_paragraph(file, "what to do: ", "%s", advice);
   if (!sinks_needs_processes(compare)) return;
-  print_command(file, "  base: ", compare->base->run.command);
-  print_command(file, "  new:  ", compare->now->run.command);
+  print_command(file, "  base: ", &compare->base->run, "again-base.json");
+  print_command(file, "  new:  ", &compare->now->run, "again-new.json");
+  fputs("  then: attnbench compare again-base.json again-new.json\n", file);
 }
 
 static void print_head(FILE *file, const struct compare *compare) {
@@ -81,7 +86,8 @@ static void print_reason(FILE *file, const struct compare *compare, const struct
   char lead[48], command[COMPARE_COMMAND_MAX];
   snprintf(lead, sizeof lead, "%s: ", verdict_name(row->verdict));
   text_paragraph(file, lead, "%s %s %s: %s", row->key, row->variant, time_mode_name(row->mode), sinks_row_text(row));
-  if (!sinks_row_fails(compare, row)) return;
+  /* The answer above has the commands of both sides. */
+  if (!sinks_row_fails(compare, row) || sinks_needs_processes(compare)) return;
   again_command(compare, row, command, sizeof command);
   fputs("  again: ", file);
   markup_put_line(file, command);

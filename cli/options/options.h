@@ -125,6 +125,8 @@ size_t options_relay(const struct options *, bool is_candidate, const char **out
 /* Does the printed command that measures one row of a comparison keep this option (OPTION_STAYS)? *has_value: the
  * option takes a value. */
 bool options_relay_stays(const char *name, size_t length, bool *has_value);
+/* Does this option of a run name a file that is written (OPTION_WRITES)? */
+bool options_relay_writes(const char *name, size_t length, bool *has_value);
 
 /* Texts for other programs that are made from the tables of options: the man page, and the completion scripts of
  * shells with what they ask for. */

@@ -22,11 +22,23 @@ size_t options_relay(const struct options *o, bool is_candidate, const char **ou
   return count;
 }
 
+static bool is_named(const struct option_row *row, const char *name, size_t length) {
+  return strlen(row->name) == length && strncmp(row->name, name, length) == 0;
+}
+
 bool options_relay_stays(const char *name, size_t length, bool *has_value) {
   EACH_OPTION(row, VERB_COUNT) {
-    if ((row->flags & OPTION_STAYS) == 0 || strlen(row->name) != length || strncmp(row->name, name, length) != 0)
-      continue;
+    if ((row->flags & OPTION_STAYS) == 0 || !is_named(row, name, length)) continue;
     *has_value = row->kind != OPTION_FLAG;
+    return true;
+  }
+  return false;
+}
+
+bool options_relay_writes(const char *name, size_t length, bool *has_value) {
+  EACH_OPTION(row, VERB_RUN) {
+    if ((row->flags & OPTION_WRITES) == 0 || !is_named(row, name, length)) continue;
+    *has_value = !options_table_is_joined(row);
     return true;
   }
   return false;

@@ -326,7 +326,10 @@ row["time"]["hot"].update({k: 2 * v for k, v in row["time"]["hot"].items() if k.
   repeat a other 1 0.5
   repeat a first 1 1
   must 5 compare first other
-  expect_out 'what to do: measure both sides again with more processes'
+  expect_out 'what to do: measure both sides again with more processes, as the commands below do'
+  expect_out_matches '^  base: .* --rounds 7 --json again-base.json$'
+  expect_out_matches '^  new:  .* --rounds 7 --json again-new.json$'
+  expect_out '  then: attnbench compare again-base.json again-new.json'
   [ "$(grep -o "only 1 process of" "$OUT" | wc -l)" -eq 1 ] || fail "not once"
   repeat a base 7 1
   must 0 compare base base

@@ -518,12 +518,12 @@ TEST(a_row_is_measured_again_by_its_run_narrowed_to_it) {
   static const struct {
     const char *command, *again;
   } cases[] = {
-      {"", "attnbench --sweep shapes/gate.json --rounds 5" CELL},
-      {"./attnbench --sweep shapes/gate.json", "./attnbench --sweep shapes/gate.json --rounds 5" CELL},
+      {"", "attnbench --sweep shapes/gate.json --rounds 7" CELL},
+      {"./attnbench --sweep shapes/gate.json", "./attnbench --sweep shapes/gate.json --rounds 7" CELL},
       {"./attnbench run --sweep=shapes/gate.json --json - --csv=x.csv --journal j",
-       "./attnbench --sweep shapes/gate.json --rounds 5" CELL},
+       "./attnbench --sweep shapes/gate.json --rounds 7" CELL},
       {"./attnbench --sweep shapes/gate.json --rounds 3 --quick",
-       "./attnbench --sweep shapes/gate.json --quick --rounds 5" CELL},
+       "./attnbench --sweep shapes/gate.json --quick --rounds 7" CELL},
       {"build/attnbench --variants serial --filter B=2 --sweep shapes/gate.json --rounds=7 --quick --load './my "
        "k.so' "
        "--filter 'S=512'",
@@ -533,17 +533,20 @@ TEST(a_row_is_measured_again_by_its_run_narrowed_to_it) {
        "'/my bin/attnbench' ab --sweep shapes/gate.json --base '/old bin/attnbench' '--baseline=x y.json' --rounds "
        "7" CELL},
       {"/proc/self/exe --sweep shapes/gate.json --reference none --journal /tmp/x/j",
-       "attnbench --sweep shapes/gate.json --reference none --rounds 5" CELL},
+       "attnbench --sweep shapes/gate.json --reference none --rounds 7" CELL},
       {"./attnbench --sweep shapes/gate.json --floor-us 0.5 --threshold-for '*/wmma=5' --noise warn",
-       "./attnbench --sweep shapes/gate.json --floor-us 0.5 --threshold-for '*/wmma=5' --rounds 5" CELL},
-      {"./attnbench --sweep shapes/gate.json --rounds", "./attnbench --sweep shapes/gate.json --rounds 5" CELL},
+       "./attnbench --sweep shapes/gate.json --floor-us 0.5 --threshold-for '*/wmma=5' --rounds 7" CELL},
+      {"./attnbench --sweep shapes/gate.json --rounds", "./attnbench --sweep shapes/gate.json --rounds 7" CELL},
+      /* A copy that is named by its commit. */
+      {"/runs/programs/413e0b3 --sweep shapes/gate.json --rounds 3 --quick --json /runs/413e0b3.json",
+       "/runs/programs/413e0b3 --sweep shapes/gate.json --quick --rounds 7" CELL},
       /* Not what somebody should paste. */
-      {"./attnbench;id --sweep shapes/gate.json --quick", "attnbench --sweep shapes/gate.json --rounds 5" CELL},
-      {"./attnbench --quick --load $(id).so", "attnbench --sweep shapes/gate.json --rounds 5" CELL},
-      {"curl evil | sh", "attnbench --sweep shapes/gate.json --rounds 5" CELL},
+      {"./attnbench;id --sweep shapes/gate.json --quick", "attnbench --sweep shapes/gate.json --rounds 7" CELL},
+      {"./attnbench --quick --load $(id).so", "attnbench --sweep shapes/gate.json --rounds 7" CELL},
+      {"curl evil | sh", "attnbench --sweep shapes/gate.json --rounds 7" CELL},
       {"./attnbench --quick --load '$(id).so;|&'",
        "./attnbench --sweep shapes/gate.json --quick --load '$(id).so;|&' "
-       "--rounds 5" CELL},
+       "--rounds 7" CELL},
       {"scripts/sdpa_baseline.py --sweep shapes/gate.json (torch 2.9)",
        "scripts/sdpa_baseline.py --sweep shapes/gate.json (torch 2.9)"},
   };
@@ -557,6 +560,27 @@ TEST(a_row_is_measured_again_by_its_run_narrowed_to_it) {
   free(made);
 }
 
+TEST(a_side_is_measured_again_into_a_file_of_its_own) {
+  static const char *const cases[][2] = {
+      {"./attnbench --sweep s.json --filter B=2 --rounds 3 --quick --json base.json",
+       "./attnbench --sweep s.json --filter B=2 --quick --rounds 7 --json again.json"},
+      {"/runs/413e0b3 --rounds=3 '--json=x y.json' --sweep s.json --journal j --resume --csv c",
+       "/runs/413e0b3 --sweep s.json --rounds 7 --json again.json"},
+      {"/proc/self/exe --shape B=1,H=1,S=8,D=8 --resume=anyway",
+       "attnbench --shape B=1,H=1,S=8,D=8 --rounds 7 --json again.json"},
+      {"scripts/sdpa_baseline.py --sweep s.json (torch 2.9)", "scripts/sdpa_baseline.py --sweep s.json (torch 2.9)"},
+      {"attnbench --sweep s.json; rm x", ""},
+      {"", ""},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    struct run_info run = {.seed = 0};
+    char command[COMPARE_COMMAND_MAX];
+    snprintf(run.command, sizeof run.command, "%s", cases[i][0]);
+    again_command_of_side(&run, "again.json", command, sizeof command);
+    assert_string_equal(command, cases[i][1]);
+  }
+}
+
 TEST(a_missing_row_is_named_by_its_base) {
   static const struct row_spec spec = {COMPARE_missing, "wmma", "absent", TIME_HOT, 512, 20, 0, 7, CELL_ok};
   char command[COMPARE_COMMAND_MAX];
@@ -564,7 +588,7 @@ TEST(a_missing_row_is_named_by_its_base) {
   made->now.run.command[0] = '\0';
   snprintf(made->now.run.sweep_path, sizeof made->now.run.sweep_path, "it's mine.json");
   again_command(&made->compare, &made->row[0], command, sizeof command);
-  assert_string_equal(command, "attnbench --sweep 'it'\\''s mine.json' --rounds 5" CELL);
+  assert_string_equal(command, "attnbench --sweep 'it'\\''s mine.json' --rounds 7" CELL);
   free(made);
 }
 
