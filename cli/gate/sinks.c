@@ -294,48 +294,6 @@ const char *sinks_row_text(const struct compare_row *row) {
   return row->reason[0] != '\0' ? row->reason : verdict_help(row->verdict);
 }
 
-/* ---- groups -------------------------------------------------------------------------------------------------- */
-
-enum { GROUP_MIN = 4 };
-
-static bool is_like(const struct compare_row *a, const struct compare_row *b) {
-  return a->verdict == b->verdict && strcmp(a->reason, b->reason) == 0;
-}
-
-bool sinks_is_grouped(const struct compare *compare, const struct compare_row *row) {
-  size_t alike = 0;
-  const bool may_share = row->verdict == COMPARE_inconclusive || row->verdict == COMPARE_missing ||
-                         row->verdict == COMPARE_added || row->verdict == COMPARE_clock;
-  const bool is_dull = row->verdict == COMPARE_untimed || (row->verdict == COMPARE_same && row->reason[0] == '\0');
-  for (size_t i = 0; i < compare->row_count && alike < GROUP_MIN && may_share; ++i)
-    alike += is_like(&compare->rows[i], row);
-  return is_dull || alike >= GROUP_MIN;
-}
-
-bool sinks_group_text(const struct compare *compare, const struct compare_row *row, char out[COMPARE_LINE_MAX]) {
-  char low[COMPARE_PERCENT_MAX], high[COMPARE_PERCENT_MAX];
-  double least = INFINITY, most = -INFINITY;
-  size_t alike = 0;
-  if (!sinks_is_grouped(compare, row)) return false;
-  for (size_t i = 0; i < compare->row_count; ++i) {
-    const struct compare_row *other = &compare->rows[i];
-    if (!is_like(other, row)) continue;
-    if (alike == 0 && other != row) return false;
-    least = fmin(least, other->ratio);
-    most = fmax(most, other->ratio);
-    ++alike;
-  }
-  sinks_percent(least, low);
-  sinks_percent(most, high);
-  const bool has_change = isfinite(least), has_range = has_change && strcmp(low, high) != 0;
-  snprintf(out, COMPARE_LINE_MAX, "%zu row%s %s the verdict %s%s%s%s%s%s%.400s", alike, alike == 1 ? "" : "s",
-           alike == 1 ? "has" : "have", verdict_name(row->verdict), has_change ? ": " : "", has_change ? low : "",
-           has_range ? " to " : "", has_range ? high : "", row->reason[0] != '\0' ? "; " : "", row->reason);
-  if (row->verdict == COMPARE_missing || row->verdict == COMPARE_added)
-    text_append(out, COMPARE_LINE_MAX, "; the first is %s %s %s", row->key, row->variant, time_mode_name(row->mode));
-  return true;
-}
-
 /* ---- numbers ------------------------------------------------------------------------------------------------- */
 
 static void signed_percent(double ratio, char out[UNITS_TEXT_MAX]) {
@@ -354,12 +312,15 @@ void sinks_percent(double ratio, char out[COMPARE_PERCENT_MAX]) {
 /* Too few processes give an interval of less confidence, which is no bound. The last digits are not to decide. */
 static const double least_confidence = COMPARE_CONFIDENCE - 1e-9;
 
+static bool has_bounds(const struct compare_row *row) {
+  return isfinite(row->ci_low) && isfinite(row->ci_high) && row->confidence > least_confidence;
+}
+
 static void bounds_text(const struct compare_row *row, char out[COMPARE_PERCENT_MAX]) {
   char low[UNITS_TEXT_MAX], high[UNITS_TEXT_MAX];
   signed_percent(row->ci_low, low);
   signed_percent(row->ci_high, high);
-  const bool known = isfinite(row->ci_low) && isfinite(row->ci_high) && row->confidence > least_confidence;
-  snprintf(out, COMPARE_PERCENT_MAX, known ? "%.10s to %.10s %%" : "-", low, high);
+  snprintf(out, COMPARE_PERCENT_MAX, has_bounds(row) ? "%.10s to %.10s %%" : "-", low, high);
 }
 
 static void side_text(const struct compare_side *side, char median[UNITS_TEXT_MAX], char processes[16]) {
@@ -377,4 +338,70 @@ struct sinks_numbers sinks_numbers(const struct compare_row *row) {
   bounds_text(row, out.bounds);
   snprintf(out.processes, sizeof out.processes, "%s+%s", base, now);
   return out;
+}
+
+/* ---- groups -------------------------------------------------------------------------------------------------- */
+
+enum { GROUP_MIN = 4 };
+
+static bool is_like(const struct compare_row *a, const struct compare_row *b) {
+  return a->verdict == b->verdict && strcmp(a->reason, b->reason) == 0;
+}
+
+bool sinks_is_grouped(const struct compare *compare, const struct compare_row *row) {
+  size_t alike = 0;
+  const bool may_share = row->verdict == COMPARE_inconclusive || row->verdict == COMPARE_missing ||
+                         row->verdict == COMPARE_added || row->verdict == COMPARE_clock;
+  const bool is_dull = row->verdict == COMPARE_untimed || (row->verdict == COMPARE_same && row->reason[0] == '\0');
+  for (size_t i = 0; i < compare->row_count && alike < GROUP_MIN && may_share; ++i)
+    alike += is_like(&compare->rows[i], row);
+  return is_dull || alike >= GROUP_MIN;
+}
+
+/* The rows of one line, and what their changes and bounds span. */
+struct group {
+  size_t rows;
+  double least, most, ci_low, ci_high; /* ratios */
+  bool has_bounds;                     /* every row has some */
+};
+
+static void add_to_group(const struct compare_row *row, struct group *group) {
+  group->least = fmin(group->least, row->ratio);
+  group->most = fmax(group->most, row->ratio);
+  group->ci_low = fmin(group->ci_low, row->ci_low);
+  group->ci_high = fmax(group->ci_high, row->ci_high);
+  group->has_bounds = group->has_bounds && has_bounds(row);
+  ++group->rows;
+}
+
+/* ": -3.29 % to -1.20 %, bounds -5.60 % to +0.51 %" */
+static void append_changes(const struct group *group, char out[COMPARE_LINE_MAX]) {
+  char low[COMPARE_PERCENT_MAX], high[COMPARE_PERCENT_MAX];
+  if (!isfinite(group->least)) return;
+  sinks_percent(group->least, low);
+  sinks_percent(group->most, high);
+  text_append(out, COMPARE_LINE_MAX, ": %s", low);
+  if (strcmp(low, high) != 0) text_append(out, COMPARE_LINE_MAX, " to %s", high);
+  sinks_percent(group->ci_low, low);
+  sinks_percent(group->ci_high, high);
+  if (group->has_bounds) text_append(out, COMPARE_LINE_MAX, ", bounds %s to %s", low, high);
+}
+
+bool sinks_group_text(const struct compare *compare, const struct compare_row *row, char out[COMPARE_LINE_MAX]) {
+  struct group group = {
+      .least = INFINITY, .most = -INFINITY, .ci_low = INFINITY, .ci_high = -INFINITY, .has_bounds = true};
+  if (!sinks_is_grouped(compare, row)) return false;
+  for (size_t i = 0; i < compare->row_count; ++i) {
+    const struct compare_row *other = &compare->rows[i];
+    if (!is_like(other, row)) continue;
+    if (group.rows == 0 && other != row) return false;
+    add_to_group(other, &group);
+  }
+  snprintf(out, COMPARE_LINE_MAX, "%zu row%s the verdict %s", group.rows, group.rows == 1 ? " has" : "s have",
+           verdict_name(row->verdict));
+  append_changes(&group, out);
+  if (row->reason[0] != '\0') text_append(out, COMPARE_LINE_MAX, "; %.400s", row->reason);
+  if (row->verdict == COMPARE_missing || row->verdict == COMPARE_added)
+    text_append(out, COMPARE_LINE_MAX, "; the first is %s %s %s", row->key, row->variant, time_mode_name(row->mode));
+  return true;
 }

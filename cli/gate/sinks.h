@@ -50,8 +50,8 @@ bool sinks_needs_processes(const struct compare *);
 /* Whether the row is shown in the one line of its group and not in a line of its own: rows that are `same` or
  * `untimed` always, `inconclusive` ones when four or more have the same reason. */
 bool sinks_is_grouped(const struct compare *, const struct compare_row *);
-/* Writes the line of the row's group, "38 rows are same: -0.31 % to +0.44 %". False when the row is not grouped or is
- * not the first of its group. */
+/* Writes the line of the row's group, "38 rows have the verdict same: -0.31 % to +0.44 %, bounds -0.90 % to +1.20 %".
+ * False when the row is not grouped or is not the first of its group. */
 bool sinks_group_text(const struct compare *, const struct compare_row *, char out[COMPARE_LINE_MAX]);
 /* The row as one sentence: its reason, else what its verdict means. */
 const char *sinks_row_text(const struct compare_row *);
