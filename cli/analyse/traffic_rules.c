@@ -18,13 +18,17 @@ static uint32_t rows_per_read(const struct rules_row *row) {
 static void append_dram_share(const struct rules_row *row, char out[FINDING_TEXT_MAX]) {
   const struct traffic *t = &row->metrics->traffic;
   const double cold_us = row->record->time[TIME_COLD].us.median;
-  const double dram_us = t->dram_bytes / row->device->dram_gb_per_s * 1e-3;
+  const double share = 100 * t->dram_bytes / row->device->dram_gb_per_s * 1e-3 / cold_us; /* % */
   rules_append(out, "; the %s of K and V in flight %s the %s of L2, so DRAM moves %s%s",
                units_bytes(t->working_set_bytes).text, t->fits_l2 ? "stay in" : "exceed",
                units_bytes((double)row->device->l2_bytes).text, t->fits_l2 ? "" : "up to ",
                units_bytes(t->dram_bytes).text);
   if (row->metrics->mode[TIME_COLD].known && row->device->dram_gb_per_s > 0)
-    rules_append(out, ", %s %% of the cold time at its rate", units_short(100 * dram_us / cold_us).text);
+    rules_append(out, ", %s %% of the cold time at its rate",
+                 units_fixed(share, share < 1    ? 2
+                                    : share < 10 ? 1
+                                                 : 0)
+                     .text);
   else if (row->metrics->mode[TIME_HOT].known && row->metrics->bytes <= (double)row->device->l2_bytes)
     rules_append(out, " at most, and nothing once the tensors are in L2");
 }

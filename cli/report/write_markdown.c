@@ -11,7 +11,7 @@ static void put_head(FILE *file, const struct report *report) {
   const struct run_info *run = &report->journal->run;
   char counts[REPORT_COUNTS_MAX];
   report_counts(report, " cells", counts);
-  fprintf(file, "**attnbench %s**\n\n", report->exit_code == EXIT_CODE_OK ? "passed" : "failed");
+  fprintf(file, "**attnbench %s**\n\n", report->exit_code == EXIT_CODE_OK ? "report: nothing failed" : "failed");
   markup_put(file, markup_markdown, "Sweep %s on %s, ", run->sweep_name,
              report->journal->has_device ? report->journal->device.name : "no device");
   fprintf(file, "%s\n\n", counts);

@@ -290,7 +290,8 @@ static void print_finding(FILE *file, const struct report *report, const struct 
   text_paragraph(file, "         -> ", "%s", fold->finding->advice);
 }
 
-/* Those of planned rows, or of the others. */
+/* Those of planned rows, or of the others. Those of timed rows come by the time that they stand for, whatever their
+ * severity. */
 static struct status print_findings(FILE *file, const struct report *report, bool of_plan) {
   OWNED(fold_free) struct folds folds = {0};
   size_t shown = 0, more = 0;
@@ -301,7 +302,7 @@ static struct status print_findings(FILE *file, const struct report *report, boo
       ++more;
       continue;
     }
-    if (shown++ == 0) fputs("\nfindings, worst first\n", file);
+    if (shown++ == 0) fprintf(file, "\nfindings, %s first\n", of_plan ? "worst" : "most time");
     print_finding(file, report, &folds.item[i]);
   }
   if (shown == 0 && report->all_findings && !of_plan) fputs("\nno findings\n", file);

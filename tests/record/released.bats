@@ -67,7 +67,7 @@ released() { compgen -G "tests/data/released/*/$1"; }
       expect_valid results/report.schema.json "$TMP/r.json"
       must 0 attn "$verb" "$file"
     done
-    expect_out_matches '^(no findings|findings, worst first)'
+    expect_out_matches '^(no findings|findings, (worst|most time) first)'
     attn report "$file"
     expect_out "hot"
   done

@@ -400,7 +400,7 @@ TEST(a_case_of_one_variant_is_told_apart) {
 
 TEST(text_names_the_worst_finding_first_and_folds_cases) {
   char *text = text_of_journal("tests/data/report_gpu.jsonl", report_write_text);
-  const char *findings = strstr(text, "findings, worst first\n");
+  const char *findings = strstr(text, "findings, most time first\n");
   assert_non_null(findings);
   assert_non_null(strstr(
       findings, "severe   serial: grid_misses_bh at B8.H16.Hkv16.Sq512.Skv512.D64.f16.full (worst of 2 cases)\n"));
