@@ -221,6 +221,16 @@ size_t sinks_clear_before(const struct compare *compare) {
   return clear;
 }
 
+/* Rows that were measured again have more processes than there were pairs at first. */
+static uint32_t most_processes(const struct compare *compare) {
+  uint32_t most = 0;
+  for (size_t i = 0; i < compare->row_count; ++i) {
+    const uint32_t processes = compare->rows[i].now.processes;
+    if (compare->rows[i].was_suspect && processes > most) most = processes;
+  }
+  return most;
+}
+
 struct sinks_line sinks_pairs_text(const struct compare *compare) {
   const size_t clear = sinks_clear_before(compare);
   struct sinks_line out = {""};
@@ -230,6 +240,10 @@ struct sinks_line sinks_pairs_text(const struct compare *compare) {
   if (compare->pairs > 0 && clear > 0)
     text_append(out.text, sizeof out.text, "; %zu of %" PRIu64 " rows were clear after fewer", clear,
                 compare->compared);
+  if (compare->pairs > 0 && most_processes(compare) > compare->pairs)
+    text_append(out.text, sizeof out.text,
+                "; rows that were measured again have up to %" PRIu32 " processes of each side",
+                most_processes(compare));
   return out;
 }
 
