@@ -5,8 +5,9 @@
 #include "cli/report/report.h"
 
 enum columns_id {
-  COLUMNS_CASE,
-  COLUMNS_VARIANT, /* "auto (wgmma)" when it picked another */
+  COLUMNS_CASE,       /* its key */
+  COLUMNS_SHORT_CASE, /* "1,32/8,1x4096,128 f16 full": B,H,S,D, where H and S may have two values, then the rest */
+  COLUMNS_VARIANT,    /* "auto (wgmma)" when it picked another */
   COLUMNS_STATUS,
   COLUMNS_GRID,           /* of the launch that computes */
   COLUMNS_VERDICT,        /* of the scaling */

@@ -26,6 +26,14 @@ static void fill_cells(const void *row, char cell[][TEXT_CELL_MAX]) {
   for (size_t i = 0; i < MAIN_COLUMN_COUNT; ++i) columns_text(row_of(row), main_ids[i], cell[i]);
 }
 
+/* In a narrow table the key of a case would leave no room for its times. */
+static bool is_narrow(FILE *file) { return text_width(file) < TEXT_WIDTH; }
+
+static void fill_short_cells(const void *row, char cell[][TEXT_CELL_MAX]) {
+  fill_cells(row, cell);
+  columns_text(row_of(row), COLUMNS_SHORT_CASE, cell[0]);
+}
+
 static void group_case(const void *row, char out[TEXT_CELL_MAX]) {
   columns_text(row_of(row), COLUMNS_CASE, out);
   columns_add_card(row_of(row), out);
@@ -40,14 +48,18 @@ static enum text_tone tone_of(const void *of) {
 
 /* The first one is left out where cases head their rows, the last three of a report whose rows were timed against
  * nothing. */
-static const struct text_column main_columns[] = {
-    {"case", "", true, 0, 20},        {"variant", "", true, 0, 12},        {"status", "", true, 0, 0},
-    {"hot", "us", false, 0, 0},       {"cold", "us", false, 3, 0},         {"steady", "us", false, 1, 0},
-    {"rate", "TFLOP/s", false, 2, 0}, {"roof", "% of peak", false, 4, 0},  {"steady", "TFLOP/s", false, 1, 0},
-    {"power", "W", false, 9, 0},      {"energy", "pJ/FLOP", false, 10, 0}, {"grid", "x,y,z", false, 8, 0},
-    {"blocks", "", false, 7, 0},      {"waves", "", false, 6, 0},          {"error", "max abs", false, 5, 0},
-    {"vs ref", "hot", false, 0, 0},   {"vs ref", "kernel", false, 2, 0},   {"vs ref", "steady", false, 1, 0},
-};
+#define MAIN_COLUMNS(case_unit)                                                                                   \
+  {                                                                                                               \
+    {"case", case_unit, true, 0, 20}, {"variant", "", true, 0, 12}, {"status", "", true, 0, 0},                   \
+        {"hot", "us", false, 0, 0}, {"cold", "us", false, 3, 0}, {"steady", "us", false, 1, 0},                   \
+        {"rate", "TFLOP/s", false, 2, 0}, {"roof", "% of peak", false, 4, 0}, {"steady", "TFLOP/s", false, 1, 0}, \
+        {"power", "W", false, 9, 0}, {"energy", "pJ/FLOP", false, 10, 0}, {"grid", "x,y,z", false, 8, 0},         \
+        {"blocks", "", false, 7, 0}, {"waves", "", false, 6, 0}, {"error", "max abs", false, 5, 0},               \
+        {"vs ref", "hot", false, 0, 0}, {"vs ref", "kernel", false, 2, 0}, {                                      \
+      "vs ref", "steady", false, 1, 0                                                                             \
+    }                                                                                                             \
+  }
+static const struct text_column main_columns[] = MAIN_COLUMNS(""), short_columns[] = MAIN_COLUMNS("B,H,S,D");
 
 /* Rows that nobody measured: no times, no rates. */
 static const enum columns_id planned_ids[] = {COLUMNS_CASE, COLUMNS_VARIANT, COLUMNS_STATUS,
@@ -100,11 +112,16 @@ static struct text_fit print_rows(FILE *file, const struct report *report, const
   }
   const size_t all = count;
   if (text_is_terminal(file) && all > ROWS_SHOWN_MAX && !is_plan) count = keep_marked(rows, count);
-  const bool is_grouped = has_groups(rows, count);
-  const struct text_table table = TEXT_TABLE(
-      is_plan ? planned_columns : main_columns, is_plan ? PLANNED_COLUMN_COUNT : MAIN_COLUMN_COUNT - left_out, rows,
-      count, is_plan ? fill_planned_cells : fill_cells, .first = is_grouped ? 1 : 0,
-      .group = is_grouped ? group_case : NULL, .tone = tone_of);
+  const bool is_grouped = has_groups(rows, count), is_short = is_narrow(file) && !is_grouped;
+  const struct text_table table =
+      TEXT_TABLE(is_plan    ? planned_columns
+                 : is_short ? short_columns
+                            : main_columns,
+                 is_plan ? PLANNED_COLUMN_COUNT : MAIN_COLUMN_COUNT - left_out, rows, count,
+                 is_plan    ? fill_planned_cells
+                 : is_short ? fill_short_cells
+                            : fill_cells,
+                 .first = is_grouped ? 1 : 0, .group = is_grouped ? group_case : NULL, .tone = tone_of);
   const struct text_fit fit = text_table_write(file, &table);
   if (count < all)
     text_paragraph(
@@ -129,12 +146,17 @@ static const enum columns_id growth_ids[] = {COLUMNS_VARIANT,    COLUMNS_CASE,  
                                              COLUMNS_LOAD_RATIO, COLUMNS_HOT_RATIO,  COLUMNS_COLD_RATIO,
                                              COLUMNS_RESIDUAL,   COLUMNS_PER_PAIR,   COLUMNS_VERDICT};
 enum { GROWTH_COLUMN_COUNT = sizeof growth_ids / sizeof *growth_ids };
-static const struct text_column growth_columns[] = {
-    {"variant", "", true, 0, 12},    {"case", "", true, 0, 20},   {"B*H", "", false, 0, 0},
-    {"full at", "B*H", false, 8, 0}, {"work", "x", false, 5, 0},  {"waves", "x", false, 0, 0},
-    {"per SM", "x", false, 7, 0},    {"hot", "x", false, 0, 0},   {"cold", "x", false, 3, 0},
-    {"residual", "", false, 4, 0},   {"us/B*H", "", false, 6, 0}, {"verdict", "", true, 0, 0},
-};
+#define GROWTH_COLUMNS(case_unit)                                                                 \
+  {                                                                                               \
+    {"variant", "", true, 0, 12}, {"case", case_unit, true, 0, 20}, {"B*H", "", false, 0, 0},     \
+        {"full at", "B*H", false, 8, 0}, {"work", "x", false, 5, 0}, {"waves", "x", false, 0, 0}, \
+        {"per SM", "x", false, 7, 0}, {"hot", "x", false, 0, 0}, {"cold", "x", false, 3, 0},      \
+        {"residual", "", false, 4, 0}, {"us/B*H", "", false, 6, 0}, {                             \
+      "verdict", "", true, 0, 0                                                                   \
+    }                                                                                             \
+  }
+static const struct text_column growth_columns[] = GROWTH_COLUMNS(""),
+                                short_growth_columns[] = GROWTH_COLUMNS("B,H,S,D");
 
 static void fill_growth_cells(const void *of, char cell[][TEXT_CELL_MAX]) {
   const struct growth *growth = of;
@@ -147,6 +169,12 @@ static void fill_growth_cells(const void *of, char cell[][TEXT_CELL_MAX]) {
     snprintf(cell[i], TEXT_CELL_MAX, is_known ? "%s -> %s" : "%.0s%s", is_known ? from : "", to);
   }
   columns_add_card(growth->to, cell[0]);
+}
+
+static void fill_short_growth_cells(const void *of, char cell[][TEXT_CELL_MAX]) {
+  const struct growth *growth = of;
+  fill_growth_cells(of, cell);
+  columns_text(growth->to, COLUMNS_SHORT_CASE, cell[1]);
 }
 
 /* By group, then as B*H grows. Rows of one report are contiguous, so addresses are the order of the report. */
@@ -218,7 +246,9 @@ static void print_growths(FILE *file, const struct report *report, struct growth
   }
   if (count == 0) return;
   if (shown > 0) qsort(growths, shown, sizeof *growths, compare_growth);
-  const struct text_table table = TEXT_TABLE(growth_columns, GROWTH_COLUMN_COUNT, growths, shown, fill_growth_cells);
+  const struct text_table table =
+      TEXT_TABLE(is_narrow(file) ? short_growth_columns : growth_columns, GROWTH_COLUMN_COUNT, growths, shown,
+                 is_narrow(file) ? fill_short_growth_cells : fill_growth_cells);
   fputs("\nscaling over B*H: how many times work, waves of the grid and times grew\n", file);
   if (shown > 0) {
     const struct text_fit fit = text_table_write(file, &table);
