@@ -1,4 +1,4 @@
-/* Groups rows that differ in B and H alone, and compares their times with the waves that they need. */
+/* Groups rows of one kernel that differ in B and H alone, and compares their times with the waves that they need. */
 #include "cli/analyse/scaling.h"
 
 #include <math.h>
@@ -21,6 +21,7 @@ uint64_t scaling_pairs(const struct attn_problem *s) { return (uint64_t)s->B * s
 static int order_groups(const struct record *left, const struct record *right) {
   const struct attn_problem *a = &left->attn_case.shape, *b = &right->attn_case.shape;
   const int orders[] = {strcmp(left->variant, right->variant),
+                        strcmp(left->picked, right->picked), /* two kernels do not scale from one to the other */
                         strcmp(left->card, right->card),
                         order_u64(a->Sq, b->Sq),
                         order_u64(a->Skv, b->Skv),

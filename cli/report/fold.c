@@ -67,9 +67,10 @@ static void sort(struct folds *folds) {
   if (folds->count > 0) qsort(folds->item, folds->count, sizeof *folds->item, compare);
 }
 
-struct status fold_findings(const struct report *report, struct folds *out) {
+static struct status add_findings(const struct report *report, bool with_twins, struct folds *out) {
   for (size_t i = 0; i < report->row_count; ++i) {
     const struct report_row *row = &report->rows[i];
+    if (row->is_twin && !with_twins) continue;
     for (size_t f = 0; f < row->findings.count && (f < FINDINGS_SHOWN_PER_ROW || report->all_findings); ++f) {
       const struct finding *finding = &row->findings.item[f];
       TRY(add(out, (struct fold){.kind = finding->id,
@@ -81,6 +82,14 @@ struct status fold_findings(const struct report *report, struct folds *out) {
   }
   sort(out);
   return status_ok();
+}
+
+struct status fold_findings(const struct report *report, struct folds *out) {
+  return add_findings(report, true, out);
+}
+
+struct status fold_own_findings(const struct report *report, struct folds *out) {
+  return add_findings(report, false, out);
 }
 
 struct status fold_bounds(const struct report *report, bool is_whole, struct folds *out) {

@@ -135,6 +135,8 @@ struct folds {
 /* One entry per finding id and variant, over the findings that the report shows. The worst come first, by
  * microseconds, then by severity. */
 struct status fold_findings(const struct report *, struct folds *out);
+/* The same without twins: what is said of the variant that such a row picked holds for it too. */
+struct status fold_own_findings(const struct report *, struct folds *out);
 /* One entry per limit, variant and mode, over what bounds the rows that lead their cases, in the order of the report;
  * with `is_whole` rows share an entry only if all that is said of them is equal. */
 struct status fold_bounds(const struct report *, bool is_whole, struct folds *out);

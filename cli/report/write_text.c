@@ -233,6 +233,8 @@ static void print_growths(FILE *file, const struct report *report, struct growth
     const struct report_row *row = &report->rows[i];
     const bool is_measured = !is_planned(row) || !has_both(report);
     if (!row->scaling.known || row->scaling.is_baseline || !is_measured) continue;
+    /* Its times are those of the variant that it picked. */
+    if (row->is_twin && report->rows[row->scaling.baseline_index].is_twin) continue;
     if (report->all_findings || i == row->scaling.widest_index)
       growths[count++] = (struct growth){&report->rows[row->scaling.baseline_index], row};
   }
@@ -325,7 +327,7 @@ static void print_finding(FILE *file, const struct report *report, const struct 
 static struct status print_findings(FILE *file, const struct report *report, bool of_plan) {
   OWNED(fold_free) struct folds folds = {0};
   size_t shown = 0, more = 0;
-  TRY(fold_findings(report, &folds));
+  TRY(fold_own_findings(report, &folds));
   for (size_t i = 0; i < folds.count; ++i) {
     if (is_planned(folds.item[i].worst) != of_plan) continue;
     if (shown == FINDINGS_SHOWN_MAX && !report->all_findings) {

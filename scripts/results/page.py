@@ -141,7 +141,7 @@ def scaling_blocks(reports):
     """Each variant's growth with B*H over one sweep, smallest B*H first."""
     variants = {}
     for row in reports.rows(SCALING_SWEEP):
-        if row["time"] and row["scaling"]:
+        if row["time"] and row["scaling"] and not row.get("picked"):
             variants.setdefault(row["variant"], []).append(row)
     grown = {v: sorted(rows, key=lambda row: row["scaling"]["bh_ratio"]) for v, rows in variants.items() if len(rows) > 1}
     if not grown:

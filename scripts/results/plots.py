@@ -57,7 +57,7 @@ def growth(reports, sweeps):
     for sweep in sweeps:
         for row in reports.rows(sweep):
             scaling = row["scaling"]
-            if not row["time"] or not scaling:
+            if not row["time"] or not scaling or row.get("picked"):  # what auto picked has a line of its own
                 continue
             first = reports.row(sweep, scaling["baseline_key"], row["variant"])
             expected = hot_us(first) * scaling["wave_ratio"] if first and scaling["wave_ratio"] and not is_vendors(row) else None

@@ -142,6 +142,22 @@ TEST(interleaved_variants_are_kept_apart) {
   assert_near(rows.scaling[3].time_ratio[TIME_COLD], 9, 1e-12);
 }
 
+TEST(rows_that_picked_unlike_kernels_are_kept_apart) {
+  static const char *const picked[] = {"cluster_split", "wgmma", "wgmma"};
+  struct record records[ROWS_COUNT(picked)];
+  struct metrics metrics[ROWS_COUNT(picked)];
+  struct scaling scaling[ROWS_COUNT(picked)];
+  for (uint32_t i = 0; i < ROWS_COUNT(picked); i++) {
+    const struct row_spec spec = COVERING("auto", i + 1, 16, 100.0 * (i + 1));
+    records[i] = rows_record(&spec);
+    snprintf(records[i].picked, sizeof records[i].picked, "%s", picked[i]);
+    metrics_of(&records[i], &gpu_model_find("l4")->info, &metrics[i]);
+  }
+  assert_int_equal(scaling_of(records, metrics, ROWS_COUNT(picked), NULL, scaling).code, STATUS_OK);
+  assert_false(scaling[0].known);
+  assert_int_equal(scaling[2].baseline_index, 1);
+}
+
 TEST(host_rows_have_no_wave_ratio) {
   static const struct row_spec specs[] = {COVERING("cpu_flash", 1, 8, 100), COVERING("cpu_flash", 8, 16, 1600)};
   rows_build(&rows, specs, 2, "l4", NULL);

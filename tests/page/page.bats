@@ -76,11 +76,11 @@ CHECK
 import json, re, sys
 scaled, stepped = {}, 0
 for r in json.load(open(sys.argv[1]))["results"]:
-    if r["scaling"] and r["scaling"]["time_ratio"]:
+    if r["scaling"] and r["scaling"]["time_ratio"] and not r.get("picked"):  # auto begins where it picked another kernel
         scaled.setdefault(r["variant"], []).append((r["shape"]["B"] * r["shape"]["Hq"], r["scaling"]))
 page = open(sys.argv[2]).read()
 section = page[page.index('<section id="scaling"'):]
-drawings = section[:section.index("</section>")].split("<figure><figcaption>")[1:]
+drawings = [d for d in section[:section.index("</section>")].split("<figure><figcaption>")[1:] if not d.startswith("auto")]
 assert len(drawings) == len(scaled) > 3, (len(drawings), len(scaled))
 assert "Scaling over B*H: D 64, f16, no mask, S 512</h2>" in section and section.count(">time / time at B*H 8<") == len(drawings)
 scales = {re.search(r'</title>.*?class="name"', drawing, re.S).group() for drawing in drawings}

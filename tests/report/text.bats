@@ -10,14 +10,33 @@ on_terminal() {
 @test "many rows: a terminal shows the fastest of each case and what failed, a file all; the answer stands above" {
   on_terminal 80 report results/h200/decode.journal
   tr '\n' ' ' <"$OUT" | grep -q 'faster than cudnn in 45 of 46 (1.01x to 11.83x), slower in 1 (0.99x)' || fail 'no answer'
-  [ "$(grep -c '^> B' "$OUT")" = 46 ] || fail 'not one row for each case'
+  [ "$(grep -c '^> ' "$OUT")" = 46 ] || fail 'not one row for each case'
   expect_out '92 of 138 rows are left out'
-  [ "$(grep -n '^fastest: ' "$OUT" | cut -d: -f1)" -lt "$(grep -n '^> B' "$OUT" | head -1 | cut -d: -f1)" ] || fail 'the answer is below the table'
+  [ "$(grep -n '^fastest: ' "$OUT" | cut -d: -f1)" -lt "$(grep -n '^> ' "$OUT" | head -1 | cut -d: -f1)" ] || fail 'the answer is below the table'
   # What bounds 46 rows is told for each limit of a variant.
   expect_out 'slowest of 23 cases'
   must 0 attn report results/h200/decode.journal
   [ "$(grep -c '^  auto' "$OUT")" = 46 ] || fail 'a file has all rows'
   refute_out 'are left out'
+}
+
+@test "a narrow table has short names of cases, whole, and keeps the times" {
+  on_terminal 80 report results/h200/prefill.journal
+  expect_out_matches '^> 32,32,512,64 f16 causal +wgmma +ok +106\.6 +112\.4 +322\.9 +1\.43$'
+  COLUMNS=80 must 0 attn report results/h200/decode.journal
+  expect_out_matches '^decode +64,32/8,1x4096,128 f16 full +32 -> 2048 '
+  COLUMNS=160 must 0 attn report results/h200/decode.journal
+  expect_out_matches '^decode +B64.H32.Hkv8.Sq1.Skv4096.D128.f16.full +32 -> 2048 '
+}
+
+@test "what auto picked is told once, and no growth from one kernel to another" {
+  local sweep
+  for sweep in v3 decode; do
+    must 0 attn report "results/h200/$sweep.journal"
+    ! sed -n '/^findings/,$p' "$OUT" | grep -E '^(auto|[a-z]+ +auto:)' || fail "$sweep tells of auto"
+  done
+  attn report results/h200/v3.journal --json "$TMP/v3.json" --quiet
+  expect_json "$TMP/v3.json" 'all(picked[r["key"]] == picked[r["scaling"]["baseline_key"]] for picked in [{r["key"]: r["picked"] for r in d["results"] if r["variant"] == "auto"}] for r in d["results"] if r["variant"] == "auto" and r["scaling"])'
 }
 
 @test "diagnose shows findings first, and no table of times" {
