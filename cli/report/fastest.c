@@ -165,18 +165,21 @@ static void append_winners(const struct winners *winners, char out[FASTEST_TEXT_
   }
 }
 
-/* Cases whose fastest row beside the reference was timed in turns with it, by how it compares. */
+/* Cases by how their fastest row compares with one other variant: the reference, or a library beside it. */
 struct rivalry {
-  const char *reference; /* NULL: none was */
+  const char *variant; /* NULL: nothing was compared */
   size_t cases[TURNS_COUNT];
   double least[TURNS_COUNT], most[TURNS_COUNT]; /* times as fast */
 };
 
-static void add_ratio(struct rivalry *rivalry, const struct record *record) {
-  const struct ratio_record *ratio = &record->speedup.mode[record_mode(record)];
+static const struct ratio_record *ratio_of(const struct record *record) {
+  return &record->speedup.mode[record_mode(record)];
+}
+
+static void add_ratio(struct rivalry *rivalry, const char *variant, const struct ratio_record *ratio) {
   const enum turns turns = turns_of(ratio);
   const bool is_first = rivalry->cases[turns]++ == 0;
-  rivalry->reference = record->speedup.reference;
+  rivalry->variant = variant;
   rivalry->least[turns] = is_first ? ratio->ratio : fmin(rivalry->least[turns], ratio->ratio);
   rivalry->most[turns] = is_first ? ratio->ratio : fmax(rivalry->most[turns], ratio->ratio);
 }
@@ -197,7 +200,7 @@ static void append_rivalry(const struct rivalry *rivalry, char out[FASTEST_TEXT_
     if (rivalry->cases[turns] == 0) continue;
     if (is_first) {
       text_append(out, FASTEST_TEXT_MAX, "%s%s %s in %zu of %zu", out[0] != '\0' ? "; " : "", words[turns].first,
-                  rivalry->reference, rivalry->cases[turns], cases);
+                  rivalry->variant, rivalry->cases[turns], cases);
     } else {
       text_append(out, FASTEST_TEXT_MAX, ", %s in %zu", words[turns].next, rivalry->cases[turns]);
     }
@@ -206,14 +209,78 @@ static void append_rivalry(const struct rivalry *rivalry, char out[FASTEST_TEXT_
   }
 }
 
+/* ---- libraries beside the reference ---------------------------------------------------------------------------- */
+
+enum { RIVALS_MAX = 4 };
+struct rivals {
+  struct rivalry item[RIVALS_MAX];
+  size_t count;
+};
+
+/* What its launches cover is not known to attnbench, and it was timed in turns with the reference. */
+static bool is_library(const struct record *record) {
+  const bool is_opaque = record->plan.pass_count > 0 && (record->pass[0].pass.covers[0] & ATTN_COVERS_UNKNOWN) != 0;
+  return is_opaque && ratio_of(record)->done;
+}
+
+/* NULL: as many as there may be are others. */
+static struct rivalry *rivalry_with(struct rivals *rivals, const char *variant) {
+  for (size_t i = 0; i < rivals->count; ++i) {
+    if (strcmp(rivals->item[i].variant, variant) == 0) return &rivals->item[i];
+  }
+  if (rivals->count == RIVALS_MAX) return NULL;
+  rivals->item[rivals->count] = (struct rivalry){.variant = variant};
+  return &rivals->item[rivals->count++];
+}
+
+/* The fastest row that is no library and was timed in turns with the reference; NULL: there is none. */
+static const struct record *best_own(const struct report *report, size_t first, size_t end) {
+  const struct record *best = NULL;
+  for (size_t i = first; i < end; ++i) {
+    const struct record *record = &report->records[i];
+    if (report->rows[i].is_twin || is_library(record) || !ratio_of(record)->done) continue;
+    if (best == NULL || record->time[record_mode(record)].us.median < best->time[record_mode(best)].us.median)
+      best = record;
+  }
+  return best;
+}
+
+/* Both were timed in turns with one reference: the quotient of their ratios compares them, and its bounds are the
+ * widest that theirs allow. */
+static struct ratio_record quotient(const struct ratio_record *own, const struct ratio_record *library) {
+  return (struct ratio_record){.ratio = own->ratio / library->ratio,
+                               .ci_low = own->ci_low / library->ci_high,
+                               .ci_high = own->ci_high / library->ci_low};
+}
+
+static void add_case(const struct report *report, size_t first, size_t end, struct rivals *rivals) {
+  const struct record *own = best_own(report, first, end);
+  for (size_t i = first; i < end && own != NULL; ++i) {
+    const struct record *library = &report->records[i];
+    if (!is_library(library) || record_mode(library) != record_mode(own) || !record_same_card(own, library)) continue;
+    const struct ratio_record ratio = quotient(ratio_of(own), ratio_of(library));
+    struct rivalry *rivalry = rivalry_with(rivals, library->variant);
+    if (rivalry != NULL) add_ratio(rivalry, library->variant, &ratio);
+  }
+}
+
+static void append_rivals(const struct report *report, char out[FASTEST_TEXT_MAX]) {
+  struct rivals rivals = {.count = 0};
+  for (size_t first = 0, end; first < report->row_count; first = end) {
+    end = end_of_case(report, first);
+    add_case(report, first, end, &rivals);
+  }
+  for (size_t i = 0; i < rivals.count; ++i) append_rivalry(&rivals.item[i], out);
+}
+
 struct status fastest_text(const struct report *report, char out[FASTEST_TEXT_MAX]) {
   OWNED_ARRAY(struct winner, item, report->row_count, "winners");
   struct winners winners = {.item = item};
-  struct rivalry rivalry = {.reference = NULL};
+  struct rivalry rivalry = {.variant = NULL};
   out[0] = '\0';
   for (size_t i = 0; i < report->row_count; ++i) {
     const struct report_row *row = &report->rows[i];
-    if (row->leads_reference) add_ratio(&rivalry, row->record);
+    if (row->leads_reference) add_ratio(&rivalry, row->record->speedup.reference, ratio_of(row->record));
     if (!row->leads_case) continue;
     struct winner *winner = winner_of(&winners, row->record->variant);
     winners.cases += row->is_fastest;
@@ -223,5 +290,6 @@ struct status fastest_text(const struct report *report, char out[FASTEST_TEXT_MA
   qsort(winners.item, winners.count, sizeof *winners.item, more_wins_first);
   append_winners(&winners, out);
   append_rivalry(&rivalry, out);
+  append_rivals(report, out);
   return status_ok();
 }

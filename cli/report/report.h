@@ -107,7 +107,8 @@ void fastest_mark(struct report *);
 enum { FASTEST_TEXT_MAX = 1024 };
 /* "fastest: wgmma in 30 of 36 cases, cudnn in 6; mma alone in 2 more; faster than cudnn in 30 of 36 (1.02x to 1.80x),
  * slower in 6 (0.85x to 0.98x)": the winners by how many cases they win, and how the fastest row of each case beside
- * the reference compares with it in turns. "" when no case has two rows to choose from, and no row a reference. */
+ * the reference compares with it in turns; then the same of other libraries, of which the ratios to the reference are
+ * compared. "" when no case has two rows to choose from, and no row a reference. */
 struct status fastest_text(const struct report *, char out[FASTEST_TEXT_MAX]);
 
 /* Groups rows with the same message about one variant into one entry, which shows the worst row. For the text report.

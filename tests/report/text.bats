@@ -20,6 +20,11 @@ on_terminal() {
   refute_out 'are left out'
 }
 
+@test "the answer names the reference and every other library" {
+  COLUMNS=200 must 0 attn report results/h200/prefill.journal
+  expect_out 'fastest: wgmma in 66 of 66 cases; faster than cudnn in 66 of 66 (1.06x to 1.43x); faster than fa3 in 65 of 66 (1.01x to 1.45x), as fast in 1 (0.99x)'
+}
+
 @test "a narrow table has short names of cases, whole, and keeps the times" {
   on_terminal 80 report results/h200/prefill.journal
   expect_out_matches '^> 32,32,512,64 f16 causal +wgmma +ok +106\.6 +112\.4 +322\.9 +1\.43$'
