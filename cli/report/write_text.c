@@ -34,6 +34,20 @@ static void fill_short_cells(const void *row, char cell[][TEXT_CELL_MAX]) {
   columns_text(row_of(row), COLUMNS_SHORT_CASE, cell[0]);
 }
 
+/* Of rows that are all ok: the column of their status is left out. */
+static void fill_short_ok_cells(const void *row, char cell[][TEXT_CELL_MAX]) {
+  enum { STATUS_CELL = 2 };
+  fill_short_cells(row, cell);
+  snprintf(cell[STATUS_CELL], TEXT_CELL_MAX, "-");
+}
+
+static bool all_are_ok(const struct report_row *const *rows, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    if (rows[i]->record->status != CELL_ok) return false;
+  }
+  return true;
+}
+
 static void group_case(const void *row, char out[TEXT_CELL_MAX]) {
   columns_text(row_of(row), COLUMNS_CASE, out);
   columns_add_card(row_of(row), out);
@@ -118,9 +132,10 @@ static struct text_fit print_rows(FILE *file, const struct report *report, const
                  : is_short ? short_columns
                             : main_columns,
                  is_plan ? PLANNED_COLUMN_COUNT : MAIN_COLUMN_COUNT - left_out, rows, count,
-                 is_plan    ? fill_planned_cells
-                 : is_short ? fill_short_cells
-                            : fill_cells,
+                 is_plan                               ? fill_planned_cells
+                 : is_short && all_are_ok(rows, count) ? fill_short_ok_cells
+                 : is_short                            ? fill_short_cells
+                                                       : fill_cells,
                  .first = is_grouped ? 1 : 0, .group = is_grouped ? group_case : NULL, .tone = tone_of);
   const struct text_fit fit = text_table_write(file, &table);
   if (count < all)

@@ -27,7 +27,7 @@ on_terminal() {
 
 @test "a narrow table has short names of cases, whole, and keeps the times" {
   on_terminal 80 report results/h200/prefill.journal
-  expect_out_matches '^> 32,32,512,64 f16 causal +wgmma +ok +106\.6 +112\.4 +322\.9 +1\.43$'
+  expect_out_matches '^> 32,32,512,64 f16 causal +wgmma +106\.6 +112\.4 +322\.9 +52\.3 dram +1\.43$'
   COLUMNS=80 must 0 attn report results/h200/decode.journal
   expect_out_matches '^decode +64,32/8,1x4096,128 f16 full +32 -> 2048 '
   COLUMNS=160 must 0 attn report results/h200/decode.journal
