@@ -3,7 +3,7 @@
 # Objects live in build/<config>/, where <config> names the flavour and a hash of every flag and compiler version, so
 # two configurations never mix and going back to an earlier one costs nothing.
 
-VERSION := 0.2.0
+VERSION := 0.3.0
 
 # ---- switches -------------------------------------------------------------------------------------------------
 # Given on the command line or in the environment.

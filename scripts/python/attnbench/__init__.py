@@ -16,5 +16,5 @@ that imported this package.
 from ._bench import AttnbenchError, bench, check, compare
 from ._rows import Rows, Verdict
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 __all__ = ["AttnbenchError", "Rows", "Verdict", "bench", "check", "compare"]
