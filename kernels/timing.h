@@ -10,6 +10,10 @@ enum {
   TIMING_FLUSH_OVER_L2 = 3,       /* a flush reads this many times the size of L2 */
 };
 
+/* The events around a launch take less on every GPU. Only tools that stop launches, such as sanitizers, make it more.
+ */
+#define TIMING_EVENT_OVERHEAD_MOST_US 10000
+
 /* The approximate duration of a hot sample. */
 #define TIMING_CUDA_HOT_SAMPLE_US 700.0
 #define TIMING_CPU_HOT_SAMPLE_US  2000.0

@@ -6,6 +6,7 @@
 #include "cli/base/fields.h"
 #include "cli/record/record.h"
 #include "cli/record/run_info.h"
+#include "kernels/timing.h"
 
 /* The most that a field may say: beyond every machine that there is. */
 enum {
@@ -15,7 +16,7 @@ enum {
   RECORD_MHZ_MOST = 20000, /* of memory, too */
   RECORD_GB_PER_S_MOST = 100000,
   RECORD_FLOP_PER_CLK_MOST = 1000000,
-  RECORD_OVERHEAD_US_MOST = 500000
+  RECORD_OVERHEAD_US_MOST = TIMING_EVENT_OVERHEAD_MOST_US
 };
 
 /* struct record, in the order of a result; the three tables after it are parts of it. */

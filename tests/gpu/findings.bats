@@ -19,9 +19,8 @@ setup() { need_gpu; }
 
 @test "every timed row carries clock, samples, interval and rates" {
   must 0 attn --sweep shapes/smoke.json --device cuda --json "$TMP/r.json"
-  # An H100 whose driver names 1980 MHz as the most was seen at 2025 MHz in short rows.
   expect_json "$TMP/r.json" 'all(t["n"] >= 5 and t["ci95_low_us"] <= t["median_us"] <= t["ci95_high_us"]
-    and 300 < t["sm_clock_mhz"] <= 1.03 * d["device"]["sm_clock_max_mhz"] and t["stop"]
+    and 300 < t["sm_clock_mhz"] <= 1.02 * d["device"]["sm_clock_max_mhz"] and t["stop"]
     for r in d["results"] if r["status"] == "ok" for t in r["time"].values())'
   expect_json "$TMP/r.json" 'all(r["check"]["after_timing"] for r in d["results"] if r["status"] == "ok")'
   expect_json "$TMP/r.json" 'd["device"]["hides_launches"] and 0 < d["device"]["event_overhead_us"] < 20'
