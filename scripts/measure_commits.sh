@@ -10,9 +10,9 @@
 #   --build        build only, for another machine; --measure: measure what was built there, without git or a compiler
 #   -- OPTIONS     of attnbench run, such as --filter D=64 --device cpu; the default is --rounds 3 --quick
 #
-# Commits that do not build, or whose program cannot measure the sweep, are left out and named. What a newer compiler warns of is
-# no error. The commits are measured in a random order, so that a card that slows down is no slope of the history. MAKE and GENCODE (of the Makefile) are passed on.
-# Ends with the exit code of `attnbench history`.
+# Commits that do not build, or whose program cannot measure the sweep, are left out and named. Warnings of a newer compiler do
+# not stop a build. The commits are measured in a random order, so that a card that slows down is no slope of the history.
+# MAKE and GENCODE (of the Makefile) are passed on. Ends with the exit code of `attnbench history`.
 set -euo pipefail
 export LC_ALL=C
 MAKE=${MAKE:-make}

@@ -26,11 +26,6 @@ static void pair_up(const struct record *records, const struct metrics *metrics,
   row->wide = &records[wide], row->wide_metrics = &metrics[wide];
 }
 
-/* Is it a vendor's kernel? It gets no findings, since the user cannot change its tiles, grid or registers. */
-static bool is_vendors(const struct record *record) {
-  return record->plan.pass_count > 0 && (record->pass[0].pass.covers[0] & ATTN_COVERS_UNKNOWN) != 0;
-}
-
 static double weight(const struct finding *f) { return isfinite(f->saves_us) ? f->saves_us : 0; }
 
 int diagnose_order(const struct finding *a, const struct finding *b) {
@@ -47,7 +42,8 @@ void diagnose(const struct record *records, const struct metrics *metrics, const
               size_t count, size_t index, const struct device_info *device, const struct diagnose_evidence *elsewhere,
               struct findings *out) {
   out->count = 0;
-  if (index >= count || device->kind == DEVICE_CPU || is_vendors(&records[index])) return;
+  /* A user cannot change tiles, grid or registers of a library's kernel. */
+  if (index >= count || device->kind == DEVICE_CPU || metrics_is_opaque(&records[index])) return;
   struct rules_row row = {.record = &records[index],
                           .shape = &records[index].attn_case.shape,
                           .metrics = &metrics[index],

@@ -272,6 +272,14 @@ uint32_t metrics_main_pass(const struct record *r) {
   return largest;
 }
 
+const struct pass_metrics *metrics_of_main_pass(const struct record *r, const struct metrics *m) {
+  return &m->pass[metrics_main_pass(r)];
+}
+
+bool metrics_is_opaque(const struct record *r) {
+  return r->plan.pass_count > 0 && (r->pass[0].pass.covers[0] & ATTN_COVERS_UNKNOWN) != 0;
+}
+
 static struct traffic traffic_of(const struct record *r, const struct device_info *dev, const struct metrics *m) {
   const struct attn_problem *s = &r->attn_case.shape;
   const struct attn_plan *plan = &r->plan;

@@ -84,6 +84,9 @@ struct metrics {
 /* The index of the first pass that works on query rows; an earlier pass only prepares memory. Where no pass says so,
  * the one with the most threads. */
 uint32_t metrics_main_pass(const struct record *);
+const struct pass_metrics *metrics_of_main_pass(const struct record *, const struct metrics *);
+/* Is it a library's kernel, or one from a file, of which attnbench does not know what its blocks cover? */
+bool metrics_is_opaque(const struct record *);
 
 /* The clock that the row ran at: measured, else the device's highest. */
 double metrics_clock_mhz(const struct time_record *, const struct device_info *);

@@ -131,7 +131,7 @@ static enum scaling_verdict verdict_of(const struct scaling *s, double time, boo
 }
 
 static double full_pairs(const struct record *r, const struct metrics *m) {
-  const struct pass_metrics *p = &m->pass[metrics_main_pass(r)];
+  const struct pass_metrics *p = metrics_of_main_pass(r, m);
   const bool grows = r->plan.pass_count > 0 && p->covers_bh && p->waves > 0;
   return grows ? ceil((double)scaling_pairs(&r->attn_case.shape) / p->waves) : NAN;
 }
@@ -172,7 +172,7 @@ static void fill_row(const struct record *records, const struct metrics *metrics
   /* Growth is told from less work to more. */
   if (index != base && out->work_ratio > 1 && isfinite(time))
     out->verdict =
-        verdict_of(out, time, cost.is_serial, metrics[base].pass[metrics_main_pass(&records[base])].waves >= 1);
+        verdict_of(out, time, cost.is_serial, metrics_of_main_pass(&records[base], &metrics[base])->waves >= 1);
 }
 
 struct status scaling_of(const struct record *records, const struct metrics *metrics, size_t count,

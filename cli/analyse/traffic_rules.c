@@ -49,7 +49,7 @@ static bool append_counted_share(const struct rules_row *row, char out[FINDING_T
 /* `sharers` times the rows share a read. At least the trips to L2 become fewer; at most blocks take as long as now
  * and are fewer. The promise is half of the way, as ratios go. */
 static void promise_sharing(const struct rules_row *row, double sharers, struct finding *f) {
-  const struct pass_metrics *m = &row->metrics->pass[metrics_main_pass(row->record)];
+  const struct pass_metrics *m = metrics_of_main_pass(row->record, row->metrics);
   const double l2_gb_per_s = roofs_l2_gb_per_s(row->device);
   const double l2_us = l2_gb_per_s > 0 ? row->metrics->traffic.requested_bytes / l2_gb_per_s * 1e-3 : 0;
   const double least = 1 / (1 - fmin(1, l2_us / row->now_us) * (1 - 1 / sharers));

@@ -134,12 +134,7 @@ static struct status check_since(const char *since) {
 /* A script that runs what --bisect prints must not take "cannot tell" for "no slowdown". */
 static void say_nothing_to_bisect(const struct history *history) {
   char answer[HISTORY_LINE_MAX];
-  for (size_t i = 0; i < history->series_count; ++i) {
-    const struct history_series *series = &history->series[i];
-    for (size_t j = 0; j < series->change_count; ++j) {
-      if (history_is_regression(series, &series->changes[j])) return;
-    }
-  }
+  if (history_count_slower(history) > 0) return;
   history_sinks_answer(history, answer);
   text_say(stderr, "nothing to bisect: %s", answer);
 }
@@ -157,13 +152,7 @@ static struct status write_outputs(const struct options *options, const struct h
 }
 
 static void set_outcome(const struct history *history, struct outcome *out) {
-  *out = (struct outcome){.code = EXIT_CODE_OK};
-  for (size_t i = 0; i < history->series_count; ++i) {
-    const struct history_series *series = &history->series[i];
-    for (size_t j = 0; j < series->change_count; ++j) {
-      if (history_is_regression(series, &series->changes[j])) out->code = EXIT_CODE_REGRESSION;
-    }
-  }
+  *out = (struct outcome){.code = history_count_slower(history) > 0 ? EXIT_CODE_REGRESSION : EXIT_CODE_OK};
   if (out->code != EXIT_CODE_OK) history_sinks_answer(history, out->why);
 }
 

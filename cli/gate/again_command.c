@@ -66,10 +66,11 @@ static void append_kept(const struct word *word, const char **command, char *out
   if (takes_next) append(out, size, value.at, value.length);
 }
 
-/* A copy of attnbench may have any name, such as that of its commit. A script that wrote a report has other options.
- */
-static bool is_attnbench(const struct word *program) {
+/* Another tool, or a script that wrote a report, has other options. A copy of attnbench may have any name, such as
+ * that of its commit. */
+static bool is_attnbench(const struct run_info *run, const struct word *program) {
   static const char script[] = ".py";
+  if (run->tool[0] != '\0' && strcmp(run->tool, "attnbench") != 0) return false;
   const size_t quote = program->length > 0 && program->at[program->length - 1] == '\'', length = sizeof script - 1;
   return program->length < length + quote ||
          strncmp(program->at + program->length - quote - length, script, length) != 0;
@@ -123,7 +124,7 @@ void again_command(const struct compare *compare, const struct compare_row *row,
   const struct word program = next_word(&rest);
   bool whole = false;
   out[0] = '\0';
-  if (!is_attnbench(&program) || record == NULL) {
+  if (!is_attnbench(run, &program) || record == NULL) {
     snprintf(out, size, "%s", words);
     return;
   }
@@ -163,7 +164,7 @@ void again_command_of_side(const struct run_info *run, const char *report, char 
   const char *rest = words;
   const struct word program = next_word(&rest);
   out[0] = '\0';
-  if (!is_attnbench(&program) || program.length == 0) {
+  if (!is_attnbench(run, &program) || program.length == 0) {
     snprintf(out, size, "%s", words);
     return;
   }

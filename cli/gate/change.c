@@ -9,9 +9,8 @@
 #include "cli/gate/judge.h"
 
 /* Lengths of the windows of a running median. Three outliers cannot move the median of 7 values, seven cannot move
- * that of
- * 15. The short window is used within 15 values of either end, where the level after a change has few values yet, and
- * everywhere in a series of at most 30 values. */
+ * that of 15. The short window is used within 15 values of either end, where the level after a change has few values
+ * yet, and everywhere in a series of at most 30 values. */
 enum { WINDOW_AT_ENDS = 7, WINDOW = 15 };
 /* In standard deviations: how far a value may be from the median of its neighbours, and, once the changes are known,
  * from the median of its level. */

@@ -418,6 +418,19 @@ size_t history_count_judged(const struct history *history) {
   return judged;
 }
 
+bool history_is_slower(const struct history_series *series) {
+  for (size_t i = 0; i < series->change_count; ++i) {
+    if (history_is_regression(series, &series->changes[i])) return true;
+  }
+  return false;
+}
+
+size_t history_count_slower(const struct history *history) {
+  size_t slower = 0;
+  for (size_t i = 0; i < history->series_count; ++i) slower += history_is_slower(&history->series[i]);
+  return slower;
+}
+
 bool history_is_regression(const struct history_series *series, const struct history_change *change) {
   return !series->is_anchor && change->state != HISTORY_REVERTED && change->point.shift > 0 &&
          change->besides[0] == '\0';

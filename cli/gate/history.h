@@ -122,6 +122,9 @@ bool history_is_judged(const struct history_series *);
 size_t history_count_judged(const struct history *);
 /* Is it a slowdown that was not reverted, or not wholly, and for which a kernel is to blame? */
 bool history_is_regression(const struct history_series *, const struct history_change *);
+/* Series with such a change. */
+bool history_is_slower(const struct history_series *);
+size_t history_count_slower(const struct history *);
 
 /* A history as text, JSON and CSV, and the commands that search a commit between two runs. */
 

@@ -84,14 +84,11 @@ void history_sinks_counts(const struct history *history, char out[HISTORY_LINE_M
 
 void history_sinks_answer(const struct history *history, char out[HISTORY_LINE_MAX]) {
   const size_t judged = history_count_judged(history), series_count = history->series_count;
-  size_t slower = 0, other = 0;
+  const size_t slower = history_count_slower(history);
+  size_t other = 0;
   for (size_t i = 0; i < history->series_count; ++i) {
     const struct history_series *series = &history->series[i];
-    size_t regressions = 0;
-    for (size_t j = 0; j < series->change_count; ++j)
-      regressions += history_is_regression(series, &series->changes[j]);
-    slower += regressions > 0;
-    other += regressions == 0 && (series->change_count > 0 || !isnan(series->drift));
+    other += !history_is_slower(series) && (series->change_count > 0 || !isnan(series->drift));
   }
   out[0] = '\0';
   if (slower > 0) {

@@ -89,16 +89,14 @@ static const struct merge_row *rival_of(const struct page *page, const struct me
 
 /* Against a rival by way of the reference, with which either was timed in turns. */
 static struct heat heat_of(const struct page *page, const struct merge_row *row, const char *rival, size_t column) {
-  const struct ratio_record *ratio = ratio_of(row);
-  struct heat heat = {
-      .row = row, .column = column, .ratio = ratio->ratio, .low = ratio->ci_low, .high = ratio->ci_high};
-  if (rival == NULL) return heat;
-  const struct ratio_record *of_rival = ratio_of(rival_of(page, row, rival));
-  heat.is_against_rival = true;
-  heat.ratio /= of_rival->ratio;
-  heat.low /= of_rival->ci_high;
-  heat.high /= of_rival->ci_low;
-  return heat;
+  const struct ratio_record ratio =
+      rival == NULL ? *ratio_of(row) : record_quotient(ratio_of(row), ratio_of(rival_of(page, row, rival)));
+  return (struct heat){.row = row,
+                       .column = column,
+                       .is_against_rival = rival != NULL,
+                       .ratio = ratio.ratio,
+                       .low = ratio.ci_low,
+                       .high = ratio.ci_high};
 }
 
 /* Numbers the lengths among rows in their order; returns how many there are, and writes the headings of the first. */

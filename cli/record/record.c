@@ -37,6 +37,12 @@ void record_start(struct record *record) {
 
 bool record_same_card(const struct record *a, const struct record *b) { return strcmp(a->card, b->card) == 0; }
 
+struct ratio_record record_quotient(const struct ratio_record *ratio, const struct ratio_record *of_other) {
+  return (struct ratio_record){.ratio = ratio->ratio / of_other->ratio,
+                               .ci_low = ratio->ci_low / of_other->ci_high,
+                               .ci_high = ratio->ci_high / of_other->ci_low};
+}
+
 enum time_mode record_mode(const struct record *record) {
   if (record->time[TIME_HOT].done) return TIME_HOT;
   return record->time[TIME_STEADY].done ? TIME_STEADY : TIME_COLD;

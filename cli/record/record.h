@@ -275,6 +275,9 @@ bool record_same_card(const struct record *, const struct record *);
 bool record_is_timed(const struct record *);
 /* The mode that a cell is told by where one has to do: hot, else steady, else cold; cold when it was not timed. */
 enum time_mode record_mode(const struct record *);
+/* Two rows that were timed in turns with one reference: how many times as fast the first one is as the other. The
+ * interval is the widest that theirs allow. */
+struct ratio_record record_quotient(const struct ratio_record *, const struct ratio_record *of_other);
 /* Is the record of this cell? */
 bool record_is_cell(const struct record *, const char *key, const char *variant);
 /* For qsort over `const struct record *`: by case, then by variant; 0 for two records of one cell. */

@@ -36,15 +36,10 @@ static double scaling_number(const struct report_row *row, enum columns_id colum
   }
 }
 
-/* The one that computes; another only prepares memory or combines partial results. */
-static const struct pass_metrics *main_pass(const struct report_row *row) {
-  return &row->metrics.pass[metrics_main_pass(row->record)];
-}
-
 double columns_number(const struct report_row *row, enum columns_id column) {
   const struct record *record = row->record;
   const struct mode_metrics *hot = &row->metrics.mode[TIME_HOT];
-  const struct pass_metrics *pass = main_pass(row);
+  const struct pass_metrics *pass = metrics_of_main_pass(row->record, &row->metrics);
   const struct ratio_record *ratio = &record->speedup.mode[TIME_HOT];
   const struct ratio_record *steady_ratio = &record->speedup.mode[TIME_STEADY];
   const struct time_record *steady = &record->time[TIME_STEADY];
@@ -77,7 +72,8 @@ static const char *mark_of(const struct report_row *row, enum columns_id column)
     case COLUMNS_STEADY: return columns_is_doubtful(&record->time[TIME_STEADY]) ? "*" : "";
     case COLUMNS_STEADY_SPEEDUP: return columns_is_unsteady(&record->speedup.mode[TIME_STEADY]) ? "~" : "";
     case COLUMNS_COLD: return columns_is_doubtful(&record->time[TIME_COLD]) ? "*" : "";
-    case COLUMNS_WAVES: return record->plan.pass_count > 0 && !main_pass(row)->resident_exact ? ">=" : "";
+    case COLUMNS_WAVES:
+      return record->plan.pass_count > 0 && !metrics_of_main_pass(record, &row->metrics)->resident_exact ? ">=" : "";
     case COLUMNS_SPEEDUP: return columns_is_unsteady(&record->speedup.mode[TIME_HOT]) ? "~" : "";
     default: return "";
   }

@@ -218,10 +218,7 @@ struct rivals {
 };
 
 /* What its launches cover is not known to attnbench, and it was timed in turns with the reference. */
-static bool is_library(const struct record *record) {
-  const bool is_opaque = record->plan.pass_count > 0 && (record->pass[0].pass.covers[0] & ATTN_COVERS_UNKNOWN) != 0;
-  return is_opaque && ratio_of(record)->done;
-}
+static bool is_library(const struct record *record) { return metrics_is_opaque(record) && ratio_of(record)->done; }
 
 /* NULL: as many as there may be are others. */
 static struct rivalry *rivalry_with(struct rivals *rivals, const char *variant) {
@@ -245,20 +242,12 @@ static const struct record *best_own(const struct report *report, size_t first, 
   return best;
 }
 
-/* Both were timed in turns with one reference: the quotient of their ratios compares them, and its bounds are the
- * widest that theirs allow. */
-static struct ratio_record quotient(const struct ratio_record *own, const struct ratio_record *library) {
-  return (struct ratio_record){.ratio = own->ratio / library->ratio,
-                               .ci_low = own->ci_low / library->ci_high,
-                               .ci_high = own->ci_high / library->ci_low};
-}
-
 static void add_case(const struct report *report, size_t first, size_t end, struct rivals *rivals) {
   const struct record *own = best_own(report, first, end);
   for (size_t i = first; i < end && own != NULL; ++i) {
     const struct record *library = &report->records[i];
     if (!is_library(library) || record_mode(library) != record_mode(own) || !record_same_card(own, library)) continue;
-    const struct ratio_record ratio = quotient(ratio_of(own), ratio_of(library));
+    const struct ratio_record ratio = record_quotient(ratio_of(own), ratio_of(library));
     struct rivalry *rivalry = rivalry_with(rivals, library->variant);
     if (rivalry != NULL) add_ratio(rivalry, library->variant, &ratio);
   }

@@ -13,7 +13,7 @@ static double slowness(const struct report_row *row) {
 }
 
 static double sm_ratio(const struct report_row *row) {
-  return row->metrics.pass[metrics_main_pass(row->record)].sm_ratio;
+  return metrics_of_main_pass(row->record, &row->metrics)->sm_ratio;
 }
 
 /* Timed rows: the slower is the worse. Else the one that fills fewer SMs, then the one with more work. */

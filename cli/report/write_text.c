@@ -16,27 +16,31 @@ enum { FINDINGS_SHOWN_MAX = 3, ROWS_SHOWN_MAX = 40, BOUNDS_SHOWN_MAX = 12 };
 static const struct report_row *row_of(const void *row) { return *(const struct report_row *const *)row; }
 
 static const enum columns_id main_ids[] = {
-    COLUMNS_CASE,   COLUMNS_VARIANT, COLUMNS_STATUS,      COLUMNS_HOT,     COLUMNS_COLD,   COLUMNS_STEADY,
-    COLUMNS_RATE,   COLUMNS_ROOF,    COLUMNS_STEADY_RATE, COLUMNS_POWER,   COLUMNS_ENERGY, COLUMNS_GRID,
-    COLUMNS_BLOCKS, COLUMNS_WAVES,   COLUMNS_ERROR,       COLUMNS_SPEEDUP, COLUMNS_KERNEL, COLUMNS_STEADY_SPEEDUP};
+    COLUMNS_CASE,  COLUMNS_SHORT_CASE, COLUMNS_VARIANT, COLUMNS_STATUS,        COLUMNS_HOT,
+    COLUMNS_COLD,  COLUMNS_STEADY,     COLUMNS_RATE,    COLUMNS_ROOF,          COLUMNS_STEADY_RATE,
+    COLUMNS_POWER, COLUMNS_ENERGY,     COLUMNS_GRID,    COLUMNS_BLOCKS,        COLUMNS_WAVES,
+    COLUMNS_ERROR, COLUMNS_SPEEDUP,    COLUMNS_KERNEL,  COLUMNS_STEADY_SPEEDUP};
 enum { MAIN_COLUMN_COUNT = sizeof main_ids / sizeof *main_ids };
 _Static_assert((int)MAIN_COLUMN_COUNT <= (int)TEXT_COLUMNS_MAX, "a table has no more columns");
 
-static void fill_cells(const void *row, char cell[][TEXT_CELL_MAX]) {
-  for (size_t i = 0; i < MAIN_COLUMN_COUNT; ++i) columns_text(row_of(row), main_ids[i], cell[i]);
+/* A case has two columns, of which one stays empty and so is not shown: its key and, where that would leave no room
+ * for times, its short name. */
+enum { NAMES_OF_CASE = 2 };
+static void keep_name(char name[][TEXT_CELL_MAX], bool is_short) {
+  snprintf(name[is_short ? 0 : 1], TEXT_CELL_MAX, "-");
 }
-
-/* In a narrow table the key of a case would leave no room for its times. */
 static bool is_narrow(FILE *file) { return text_width(file) < TEXT_WIDTH; }
 
-static void fill_short_cells(const void *row, char cell[][TEXT_CELL_MAX]) {
-  fill_cells(row, cell);
-  columns_text(row_of(row), COLUMNS_SHORT_CASE, cell[0]);
+static void fill_either(const void *row, bool is_short, char cell[][TEXT_CELL_MAX]) {
+  for (size_t i = 0; i < MAIN_COLUMN_COUNT; ++i) columns_text(row_of(row), main_ids[i], cell[i]);
+  keep_name(cell, is_short);
 }
+static void fill_cells(const void *row, char cell[][TEXT_CELL_MAX]) { fill_either(row, false, cell); }
+static void fill_short_cells(const void *row, char cell[][TEXT_CELL_MAX]) { fill_either(row, true, cell); }
 
 /* Of rows that are all ok: the column of their status is left out. */
 static void fill_short_ok_cells(const void *row, char cell[][TEXT_CELL_MAX]) {
-  enum { STATUS_CELL = 2 };
+  enum { STATUS_CELL = NAMES_OF_CASE + 1 };
   fill_short_cells(row, cell);
   snprintf(cell[STATUS_CELL], TEXT_CELL_MAX, "-");
 }
@@ -60,20 +64,17 @@ static enum text_tone tone_of(const void *of) {
   return row->is_fastest ? TEXT_BEST : TEXT_PLAIN;
 }
 
-/* The first one is left out where cases head their rows, the last three of a report whose rows were timed against
- * nothing. */
-#define MAIN_COLUMNS(case_unit)                                                                                   \
-  {                                                                                                               \
-    {"case", case_unit, true, 0, 20}, {"variant", "", true, 0, 12}, {"status", "", true, 0, 0},                   \
-        {"hot", "us", false, 0, 0}, {"cold", "us", false, 3, 0}, {"steady", "us", false, 1, 0},                   \
-        {"rate", "TFLOP/s", false, 2, 0}, {"roof", "% of peak", false, 4, 0}, {"steady", "TFLOP/s", false, 1, 0}, \
-        {"power", "W", false, 9, 0}, {"energy", "pJ/FLOP", false, 10, 0}, {"grid", "x,y,z", false, 8, 0},         \
-        {"blocks", "", false, 7, 0}, {"waves", "", false, 6, 0}, {"error", "max abs", false, 5, 0},               \
-        {"vs ref", "hot", false, 0, 0}, {"vs ref", "kernel", false, 2, 0}, {                                      \
-      "vs ref", "steady", false, 1, 0                                                                             \
-    }                                                                                                             \
-  }
-static const struct text_column main_columns[] = MAIN_COLUMNS(""), short_columns[] = MAIN_COLUMNS("B,H,S,D");
+/* The names of the case are left out where cases head their rows, the last three of a report whose rows were timed
+ * against nothing. */
+static const struct text_column main_columns[] = {
+    {"case", "", true, 0, 20},          {"case", "B,H,S,D", true, 0, 20}, {"variant", "", true, 0, 12},
+    {"status", "", true, 0, 0},         {"hot", "us", false, 0, 0},       {"cold", "us", false, 3, 0},
+    {"steady", "us", false, 1, 0},      {"rate", "TFLOP/s", false, 2, 0}, {"roof", "% of peak", false, 4, 0},
+    {"steady", "TFLOP/s", false, 1, 0}, {"power", "W", false, 9, 0},      {"energy", "pJ/FLOP", false, 10, 0},
+    {"grid", "x,y,z", false, 8, 0},     {"blocks", "", false, 7, 0},      {"waves", "", false, 6, 0},
+    {"error", "max abs", false, 5, 0},  {"vs ref", "hot", false, 0, 0},   {"vs ref", "kernel", false, 2, 0},
+    {"vs ref", "steady", false, 1, 0},
+};
 
 /* Rows that nobody measured: no times, no rates. */
 static const enum columns_id planned_ids[] = {COLUMNS_CASE, COLUMNS_VARIANT, COLUMNS_STATUS,
@@ -127,16 +128,14 @@ static struct text_fit print_rows(FILE *file, const struct report *report, const
   const size_t all = count;
   if (text_is_terminal(file) && all > ROWS_SHOWN_MAX && !is_plan) count = keep_marked(rows, count);
   const bool is_grouped = has_groups(rows, count), is_short = is_narrow(file) && !is_grouped;
-  const struct text_table table =
-      TEXT_TABLE(is_plan    ? planned_columns
-                 : is_short ? short_columns
-                            : main_columns,
-                 is_plan ? PLANNED_COLUMN_COUNT : MAIN_COLUMN_COUNT - left_out, rows, count,
-                 is_plan                               ? fill_planned_cells
-                 : is_short && all_are_ok(rows, count) ? fill_short_ok_cells
-                 : is_short                            ? fill_short_cells
-                                                       : fill_cells,
-                 .first = is_grouped ? 1 : 0, .group = is_grouped ? group_case : NULL, .tone = tone_of);
+  struct text_table table =
+      TEXT_TABLE(main_columns, MAIN_COLUMN_COUNT - left_out, rows, count, fill_cells,
+                 .first = is_grouped ? NAMES_OF_CASE : 0, .group = is_grouped ? group_case : NULL, .tone = tone_of);
+  if (is_short) table.fill = all_are_ok(rows, count) ? fill_short_ok_cells : fill_short_cells;
+  if (is_plan) {
+    table.columns = planned_columns, table.column_count = PLANNED_COLUMN_COUNT, table.fill = fill_planned_cells;
+    table.first = is_grouped ? 1 : 0;
+  }
   const struct text_fit fit = text_table_write(file, &table);
   if (count < all)
     text_paragraph(
@@ -156,25 +155,20 @@ struct growth {
   const struct report_row *from, *to;
 };
 
-static const enum columns_id growth_ids[] = {COLUMNS_VARIANT,    COLUMNS_CASE,       COLUMNS_BH,
-                                             COLUMNS_FULL_BH,    COLUMNS_WORK_RATIO, COLUMNS_WAVE_RATIO,
-                                             COLUMNS_LOAD_RATIO, COLUMNS_HOT_RATIO,  COLUMNS_COLD_RATIO,
-                                             COLUMNS_RESIDUAL,   COLUMNS_PER_PAIR,   COLUMNS_VERDICT};
+static const enum columns_id growth_ids[] = {
+    COLUMNS_VARIANT,    COLUMNS_CASE,       COLUMNS_SHORT_CASE, COLUMNS_BH,        COLUMNS_FULL_BH,
+    COLUMNS_WORK_RATIO, COLUMNS_WAVE_RATIO, COLUMNS_LOAD_RATIO, COLUMNS_HOT_RATIO, COLUMNS_COLD_RATIO,
+    COLUMNS_RESIDUAL,   COLUMNS_PER_PAIR,   COLUMNS_VERDICT};
 enum { GROWTH_COLUMN_COUNT = sizeof growth_ids / sizeof *growth_ids };
-#define GROWTH_COLUMNS(case_unit)                                                                 \
-  {                                                                                               \
-    {"variant", "", true, 0, 12}, {"case", case_unit, true, 0, 20}, {"B*H", "", false, 0, 0},     \
-        {"full at", "B*H", false, 8, 0}, {"work", "x", false, 5, 0}, {"waves", "x", false, 0, 0}, \
-        {"per SM", "x", false, 7, 0}, {"hot", "x", false, 0, 0}, {"cold", "x", false, 3, 0},      \
-        {"residual", "", false, 4, 0}, {"us/B*H", "", false, 6, 0}, {                             \
-      "verdict", "", true, 0, 0                                                                   \
-    }                                                                                             \
-  }
-static const struct text_column growth_columns[] = GROWTH_COLUMNS(""),
-                                short_growth_columns[] = GROWTH_COLUMNS("B,H,S,D");
+static const struct text_column growth_columns[] = {
+    {"variant", "", true, 0, 12}, {"case", "", true, 0, 20},       {"case", "B,H,S,D", true, 0, 20},
+    {"B*H", "", false, 0, 0},     {"full at", "B*H", false, 8, 0}, {"work", "x", false, 5, 0},
+    {"waves", "x", false, 0, 0},  {"per SM", "x", false, 7, 0},    {"hot", "x", false, 0, 0},
+    {"cold", "x", false, 3, 0},   {"residual", "", false, 4, 0},   {"us/B*H", "", false, 6, 0},
+    {"verdict", "", true, 0, 0},
+};
 
-static void fill_growth_cells(const void *of, char cell[][TEXT_CELL_MAX]) {
-  const struct growth *growth = of;
+static void fill_either_growth(const struct growth *growth, bool is_short, char cell[][TEXT_CELL_MAX]) {
   for (size_t i = 0; i < GROWTH_COLUMN_COUNT; ++i) {
     const bool has_both_ends = growth_ids[i] == COLUMNS_BH || growth_ids[i] == COLUMNS_PER_PAIR;
     char from[TEXT_CELL_MAX], to[TEXT_CELL_MAX];
@@ -184,12 +178,11 @@ static void fill_growth_cells(const void *of, char cell[][TEXT_CELL_MAX]) {
     snprintf(cell[i], TEXT_CELL_MAX, is_known ? "%s -> %s" : "%.0s%s", is_known ? from : "", to);
   }
   columns_add_card(growth->to, cell[0]);
+  keep_name(cell + 1, is_short);
 }
-
+static void fill_growth_cells(const void *of, char cell[][TEXT_CELL_MAX]) { fill_either_growth(of, false, cell); }
 static void fill_short_growth_cells(const void *of, char cell[][TEXT_CELL_MAX]) {
-  const struct growth *growth = of;
-  fill_growth_cells(of, cell);
-  columns_text(growth->to, COLUMNS_SHORT_CASE, cell[1]);
+  fill_either_growth(of, true, cell);
 }
 
 /* By group, then as B*H grows. Rows of one report are contiguous, so addresses are the order of the report. */
@@ -263,9 +256,8 @@ static void print_growths(FILE *file, const struct report *report, struct growth
   }
   if (count == 0) return;
   if (shown > 0) qsort(growths, shown, sizeof *growths, compare_growth);
-  const struct text_table table =
-      TEXT_TABLE(is_narrow(file) ? short_growth_columns : growth_columns, GROWTH_COLUMN_COUNT, growths, shown,
-                 is_narrow(file) ? fill_short_growth_cells : fill_growth_cells);
+  const struct text_table table = TEXT_TABLE(growth_columns, GROWTH_COLUMN_COUNT, growths, shown,
+                                             is_narrow(file) ? fill_short_growth_cells : fill_growth_cells);
   fputs("\nscaling over B*H: how many times work, waves of the grid and times grew\n", file);
   if (shown > 0) {
     const struct text_fit fit = text_table_write(file, &table);

@@ -579,6 +579,13 @@ TEST(a_side_is_measured_again_into_a_file_of_its_own) {
     again_command_of_side(&run, "again.json", command, sizeof command);
     assert_string_equal(command, cases[i][1]);
   }
+  /* Options of another tool are not known. */
+  struct run_info run = {.seed = 0};
+  snprintf(run.tool, sizeof run.tool, "other");
+  snprintf(run.command, sizeof run.command, "./other --sweep s.json");
+  char command[COMPARE_COMMAND_MAX];
+  again_command_of_side(&run, "again.json", command, sizeof command);
+  assert_string_equal(command, "./other --sweep s.json");
 }
 
 TEST(a_missing_row_is_named_by_its_base) {
