@@ -10,8 +10,8 @@
 #   --build COMMAND builds FILE, in the root of that repository; without it nothing is built
 #   OPTIONS         of attnbench ab: --shape KEY --variants NAME --modes hot --threshold PERCENT
 #
-# Without --kernel the commits are attnbench's own, and the program of the good commit compares. With --kernel the program
-# $ATTNBENCH compares, or attnbench from PATH. git gets the text of this script, since older commits may not have the file. MAKE and
+# Without --kernel the commits are attnbench's own, and `ab` of the good commit's program measures and compares. With --kernel
+# that of the program $ATTNBENCH does, or of attnbench from PATH. git gets the text of this script, since older commits may not have the file. MAKE and
 # GENCODE (of the Makefile) are passed on to the builds. Ends with 0 (as fast), 1 (slower), 125 (git bisect skips the
 # commit: it does not build, its kernel fails, or noise leaves it undecided), or 128 and above (git bisect stops: the good commit
 # does not build, there is no GPU, attnbench is missing or does not understand its options, it was interrupted).

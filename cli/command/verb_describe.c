@@ -262,12 +262,16 @@ static const struct word glossary[] = {
      "an older revision, usually the last release, that a change is compared with beside its base, so that "
      "small slowdowns do not add up"},
     {"change", "of a history: a run from which on the level of a series is another one"},
-    {"surely", "of a history: the range of commits that contains the change, computed for 95 %"},
+    {"surely",
+     "of a history: the range of commits that contains the change, computed for 95 %; in simulations at least 85 % "
+     "of these ranges contain it"},
     {"against",
      "of a history: what times are compared with, so that a slow card does not look like a slow kernel. It is the "
      "reference in turns, the vendor's rows of the same run (anchors), or nothing (raw time)"},
     {"stands, partly reverted, reverted",
-     "of a change in a history: the newest run has more than half of it, surely some of it, or nothing that is sure"},
+     "how much of a change the newest level of its series still has. A change stands if it is more than half of it. "
+     "It "
+     "is partly reverted if it is at most half, but surely (95 %) more than 0.5 %. Else it is reverted"},
     {"drifts", "of a series in a history: a line fits it better than steps, so that no commit is to blame"},
     {"GB/s",
      "the bytes of all tensors, each counted once, over the time. Above the bandwidth of DRAM the tensors stay in "
@@ -285,8 +289,10 @@ static const struct task {
      .command = "attnbench --shape B=1,H=16,S=4096,D=128,causal --load mine.py:attention",
      .code = "def attention(q, k, v, causal, scale): return my_triton(q, k, v)"},
     {.names = "flashattention, flash_attn, fa2, fa3",
-     .answer = "results/h200/rivals.md has FlashAttention-3 and PyTorch's flash beside the kernels here. To measure "
-               "it yourself, load a Python function that calls it, such as flash in kernels/example/callables.py",
+     .answer =
+         "results/h200/rivals.md has FlashAttention-3 and PyTorch's flash beside the kernels here. The command "
+         "measures PyTorch's flash, which is FlashAttention-2. For FlashAttention-3, write such a function that "
+         "calls flash_attn_interface.flash_attn_func, whose tensors are [B, S, H, D]",
      .command = "attnbench --sweep prefill --load kernels/example/callables.py:flash"},
     {.names = "cuda, cubin, ptx, shared object",
      .answer = "copy the example of that kind in kernels/example, and load what you build",
@@ -308,8 +314,10 @@ static const struct task {
                "(results/reading.md)",
      .command = "attnbench --sweep v3 --csv v3.csv"},
     {.names = "resume, interrupted, killed",
-     .answer = "the same command with --journal FILE and --resume measures the rest. A run with --json out.json and "
-               "without --journal keeps its journal as out.json.journal until the report is written: give that file",
+     .answer =
+         "the same command with --journal FILE and --resume measures the rest. A run with --json out.json and "
+         "without --journal keeps its journal as out.json.journal until the report is written. Resume such a run "
+         "with --journal out.json.journal --resume",
      .command = "attnbench --sweep v3 --journal v3.journal --resume"},
     {.names = "ncu, nsys, profiler",
      .answer = "run attnbench inside the profiler with --profile and one row; scripts/profile_sweep.py puts the "
@@ -320,7 +328,7 @@ static const struct task {
 static const char *task_at(uint32_t i) { return i < sizeof tasks / sizeof *tasks ? tasks[i].names : NULL; }
 static void describe_task(FILE *out, uint32_t index) {
   const struct task *task = &tasks[index];
-  fprintf(out, "%s: what attnbench has for it\n", task->names);
+  fprintf(out, "%s: how to do it with attnbench\n", task->names);
   text_paragraph(out, "how      ", "%s", task->answer);
   if (task->code != NULL) text_paragraph(out, "mine.py  ", "%s", task->code);
   text_paragraph(out, "command  ", "%s", task->command);
@@ -330,7 +338,7 @@ static const char *verb_at(uint32_t i) { return i < VERB_WORKER ? options_table_
 static void describe_verb(FILE *out, uint32_t index) {
   const struct verb_row *verb = options_table_verb((enum verb)index);
   fprintf(out, "%s, a verb of the command line\n", verb->name);
-  text_paragraph(out, "does     ", "%s", verb->help);
+  text_paragraph(out, "purpose  ", "%s", verb->help);
   text_paragraph(out, "command  ", "%s", verb->example);
   text_paragraph(out, "options  ", "attnbench %s --help", verb->name);
 }

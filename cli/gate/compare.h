@@ -63,7 +63,7 @@ enum { COMPARE_SUITE_ROWS_MIN = 8, COMPARE_LOOKS_MAX = 3 };
   X(clock, EXIT_CODE_INCONCLUSIVE, "time and SM cycles disagree because the clocks differed: cannot be judged") \
   X(wrong, EXIT_CODE_WRONG, "the new result did not match the oracle")                                          \
   X(implausible, EXIT_CODE_COVERAGE,                                                                            \
-    "faster than the hardware allows, or, with enough processes, ten times as fast as the base")                \
+    "faster than the hardware allows, or ten times as fast as the base (said only of enough processes)")        \
   X(missing, EXIT_CODE_COVERAGE,                                                                                \
     "timed in the base, but not in the new report: absent, skipped, failed or without a time")                  \
   X(added, EXIT_CODE_COVERAGE, "not in the base; allowed with --allow-new")                                     \

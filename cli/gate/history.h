@@ -67,11 +67,11 @@ enum history_basis {
 };
 
 enum { HISTORY_BESIDES_MAX = 192 };
-/* What the newest level has of a change. */
+/* How much of a change the newest level of its series still has. */
 enum history_state {
   HISTORY_STANDS,   /* more than half of it */
-  HISTORY_PARTLY,   /* less, but surely (95 %) more than CHANGE_SHIFT_LEAST */
-  HISTORY_REVERTED, /* nothing that is sure */
+  HISTORY_PARTLY,   /* at most half of it, but surely (95 %) more than CHANGE_SHIFT_LEAST */
+  HISTORY_REVERTED, /* at most half of it, and not surely more than that */
 };
 struct history_change {
   struct change_point point;

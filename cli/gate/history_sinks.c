@@ -106,9 +106,9 @@ void history_sinks_answer(const struct history *history, char out[HISTORY_LINE_M
 /* ---- text: changes ------------------------------------------------------------------------------------------- */
 
 static const struct text_column change_columns[] = {
-    {"what", "", true, 0, 0},  {"time", "", false, 0, 0},    {"bounds", "", false, 4, 0}, {"left", "", false, 2, 0},
+    {"what", "", true, 0, 0},  {"time", "", false, 0, 0},    {"bounds", "", false, 4, 0}, {"left", "", false, 1, 0},
     {"case", "", true, 0, 20}, {"variant", "", true, 0, 12}, {"mode", "", true, 0, 0},    {"commit", "", true, 0, 0},
-    {"date", "", true, 1, 0},  {"surely", "", true, 3, 0},
+    {"date", "", true, 2, 0},  {"surely", "", true, 3, 0},
 };
 enum { CHANGE_COLUMNS = sizeof change_columns / sizeof *change_columns };
 static const struct text_meaning change_meanings[] = {
@@ -188,14 +188,14 @@ static const struct text_column series_columns[] = {
 enum { SERIES_COLUMNS = sizeof series_columns / sizeof *series_columns };
 static const struct text_meaning series_meanings[] = {
     {"vs ref", "time of the reference in turns / time"},
-    {"change", "sum of the changes that were found"},
+    {"change", "of the time: all changes that were found, together"},
     {"against", "what times are compared with, so that a slow card is not taken for a slow kernel"},
     {NULL, NULL}};
 
 static const char *const bases[] = {
     [HISTORY_IN_TURNS] = "reference in turns", [HISTORY_ANCHORED] = "anchors", [HISTORY_ALONE] = "raw time"};
 
-/* The sum of all that changed. */
+/* All changes together: a sum, since they are differences of logarithms. */
 static double change_of(const struct history_series *series) {
   double sum = isnan(series->drift) ? 0 : series->drift;
   for (size_t i = 0; i < series->change_count; ++i) sum += series->changes[i].point.shift;

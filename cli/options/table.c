@@ -292,8 +292,9 @@ static const struct option_row rows[] = {
     {"Output", "--json", "FILE", IN(GATE) | IN(SELFTEST), TEXT(json), FLAGS(OPTION_WRITES),
      .help = "write the result of the self-test as JSON"},
     {"Output", "--json", "FILE", IN(TUNE), TEXT(json), FLAGS(OPTION_WRITES),
-     .help = "write a sweep for later runs: the cases, with the default and the best tunings as variants. Where the "
-             "variant `auto` picks this variant for a case of that sweep, it takes the best tuning"},
+     .help =
+         "write a sweep for later runs: the tuned cases, with the default and the best tunings as variants. In a run "
+         "of that sweep, where the variant `auto` picks the tuned variant, it uses the best tuning"},
     {"Output", "--json", "FILE", IN(HISTORY), TEXT(json), FLAGS(OPTION_WRITES),
      .help = "write series, changes and points as JSON"},
     {"Output", "--csv", "FILE", IN(HISTORY), TEXT(csv), FLAGS(OPTION_WRITES),

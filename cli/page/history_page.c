@@ -64,11 +64,11 @@ static void put_changes(const struct history_item *items, size_t count, FILE *fi
                                                  {NULL, NULL, false}};
   fputs("<section id=\"changes\" class=\"cards\" aria-labelledby=\"changes-h\">\n<h2 id=\"changes-h\">Changes</h2>\n",
         file);
-  html_table_open(
-      file, "Changes",
-      "Every change of a level, worst first. The commit is the first one measured with it; the range has it "
-      "surely (95 %); left compares the newest time with the one before the change",
-      headings);
+  html_table_open(file, "Changes",
+                  "Every change of a level, worst first. The commit is the first one measured with it. The range of "
+                  "commits that contains it is computed for 95 %. The column left compares the newest level with the "
+                  "level before the change",
+                  headings);
   for (size_t i = 0; i < count; ++i) put_change(&items[i], file);
   fputs("</tbody></table></div>\n</section>\n", file);
 }

@@ -180,7 +180,7 @@ const struct columns_word *columns_word(uint32_t index) {
        "the time budget was used up"},
       {"cold",
        "median time of one launch after the L2 cache was flushed. It includes the time of the two events around the "
-       "launch, which the head of a report states"},
+       "launch; a line above the table says how long they take"},
       {"steady",
        "only with --modes steady: median time of one launch, and its rate, after launches back to back for "
        "seconds: the sustained speed under the power limit. hot is measured within some milliseconds, before the "
@@ -192,8 +192,9 @@ const struct columns_word *columns_word(uint32_t index) {
       {"roof",
        "percent of the hardware limit that the row reached. The limit is the peak rate of the units that the variant "
        "uses, tensor cores (tensor) or fp32 units (fp32), or the bandwidth of DRAM (dram) where moving the bytes "
-       "takes longer than the operations. Tensors that fit in L2 together stay there from one hot launch to the "
-       "next, so DRAM is no limit of such a row. Peaks are those at the highest clock. Rows of one case may have "
+       "takes longer than the operations. Where all tensors of a case fit in L2, they stay there from one hot "
+       "launch to the next, so DRAM is no limit of that case. Peaks are those at the highest clock. Rows of one case "
+       "may have "
        "different limits"},
       {"grid, blocks", "blocks of the launch along x, y and z, and their number"},
       {"waves",

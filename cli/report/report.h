@@ -107,8 +107,8 @@ void fastest_mark(struct report *);
 enum { FASTEST_TEXT_MAX = 1024 };
 /* "fastest: wgmma in 30 of 36 cases, cudnn in 6; mma alone in 2 more; faster than cudnn in 30 of 36 (1.02x to 1.80x),
  * slower in 6 (0.85x to 0.98x)": the winners by how many cases they win, and how the fastest row of each case beside
- * the reference compares with it in turns; then the same of other libraries, of which the ratios to the reference are
- * compared. "" when no case has two rows to choose from, and no row a reference. */
+ * the reference compares with it in turns; then how it compares with each other library, by the quotient of their
+ * ratios to the reference. "" when no case has two rows to choose from, and no row a reference. */
 struct status fastest_text(const struct report *, char out[FASTEST_TEXT_MAX]);
 
 /* Groups rows with the same message about one variant into one entry, which shows the worst row. For the text report.
@@ -136,7 +136,7 @@ struct folds {
 /* One entry per finding id and variant, over the findings that the report shows. The worst come first, by
  * microseconds, then by severity. */
 struct status fold_findings(const struct report *, struct folds *out);
-/* The same without twins: what is said of the variant that such a row picked holds for it too. */
+/* The same without twins: the variant that a twin picked has a row of its own, which says the same. */
 struct status fold_own_findings(const struct report *, struct folds *out);
 /* One entry per limit, variant and mode, over what bounds the rows that lead their cases, in the order of the report;
  * with `is_whole` rows share an entry only if all that is said of them is equal. */

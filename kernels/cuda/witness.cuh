@@ -1,6 +1,6 @@
 /* The witness of timed launches: the kernels that change the inputs between launches, in a way whose effect on the
- * outputs is known (pattern.h), and that look at all rows of the outputs after a launch. They run once for each
- * sample, so they cost little more than their bytes. */
+ * outputs is known (pattern.h), and that check all sampled rows of the outputs after a launch. They run between timed
+ * samples, so they should take little longer than their bytes need. */
 #ifndef ATTNBENCH_KERNELS_CUDA_WITNESS_CUH
 #define ATTNBENCH_KERNELS_CUDA_WITNESS_CUH
 
@@ -15,7 +15,7 @@ namespace {
 __device__ uint64_t grid_thread() { return uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; }
 __device__ uint64_t grid_stride() { return uint64_t{gridDim.x} * blockDim.x; }
 
-/* The slabs of so many columns that make a row. */
+/* How many slabs of `of_slab` columns a row of `columns` has. */
 __host__ __device__ inline uint64_t slabs_of(uint32_t columns, uint32_t of_slab) {
   return columns / of_slab + (columns % of_slab != 0);
 }
@@ -129,9 +129,9 @@ struct verified_outputs {
   const float *lse;
 };
 
-/* Look number `look`, from 1, at all rows of the sample. If one is wrong, 1 is added to *wrong, and *last becomes the
- * number. An element is right if it has the bits that were found right before, or else if it is within its bound,
- * which is rarely asked for. */
+/* Checks all rows of the sample; `look` is the number of this check, from 1. If a row is wrong, 1 is added to *wrong,
+ * and *last becomes `look`. An element is right if it has the bits that were found right before, or else if it is
+ * within its bound; the bound is rarely needed. */
 template <enum attn_dtype kDtype>
 __global__ void witness_kernel(const compare_args a, const verified_outputs verified, const witness_runs runs,
                                unsigned long long look, unsigned long long *wrong, unsigned long long *last) {

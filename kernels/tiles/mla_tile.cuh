@@ -650,8 +650,9 @@ struct Multiplier {
     for (uint32_t j = 0; j < kDv / kGroups / 2; ++j) o[j] = 0.0f;
   }
 
-  /* Waits for the other warpgroup, which waits for this one. Whoever meets again has met at another pair of barriers
-   * in between, so that nobody arrives twice at a barrier that is still waited for. */
+  /* Waits for the other warpgroup, which waits for this one. `barrier` is the first of two: each warpgroup arrives at
+   * the barrier of the other and waits at its own. Two calls in a row need different pairs, so that nobody arrives
+   * twice at a barrier at which the other one still waits. */
   static __device__ __forceinline__ void meet(uint32_t barrier) {
     hopper::named_arrive(barrier + 1 - kGroup, kConsumers);
     hopper::named_sync(barrier + kGroup, kConsumers);
