@@ -7,6 +7,10 @@
 
 #include "cli/base/owned.h"
 #include "cli/base/text.h"
+#include "cli/gate/judge.h"
+
+/* How often it is said of a reference that did not change that it surely did. */
+#define REFERENCE_ERROR 0.05
 
 /* ---- runs ---------------------------------------------------------------------------------------------------- */
 
@@ -374,22 +378,40 @@ static void judge_state(const struct change_point *last, struct history_change *
     out->state = sign * out->left - hypot(error, beside) > CHANGE_SHIFT_LEAST ? HISTORY_PARTLY : HISTORY_REVERTED;
 }
 
-/* The change `index` of those found; its levels reach to its neighbours. */
-static void judge_change(const struct history *history, const struct history_series *series,
+/* The ratio to a reference in turns also changes when the reference does: by another version of its library, or by a
+ * commit if it is a kernel of the same repository. `own`, `reference`: of each point, logarithms of both times. */
+static void judge_reference(const double *own, const double *reference, size_t from, size_t to,
+                            struct history_change *out) {
+  const size_t at = out->point.at;
+  const struct student_score of_own = student_welch(own + from, at - from, own + at, to - at);
+  const struct student_score of_reference = student_welch(reference + from, at - from, reference + at, to - at);
+  if (of_own.freedom == 0) return;
+  out->own = of_own.mean;
+  out->reference = of_reference.mean;
+  out->may_be_reference =
+      fabs(of_own.mean) < fabs(out->point.shift) / 2 &&
+      fabs(of_reference.mean) > student_quantile(REFERENCE_ERROR / 2, of_reference.freedom) * of_reference.error;
+}
+
+/* The change `index` of those found; its levels reach to its neighbours. `times`: of each point the logarithm of its
+ * time, then of each that of the reference; NULL without a reference in turns. */
+static void judge_change(const struct history *history, const struct history_series *series, const double *times,
                          const struct change_points *found, size_t index, struct history_change *out) {
   const size_t from = index > 0 ? found->item[index - 1].at : 0;
   const size_t to = index + 1 < found->count ? found->item[index + 1].at : series->count;
-  *out = (struct history_change){.point = found->item[index]};
+  *out = (struct history_change){.point = found->item[index], .own = NAN, .reference = NAN};
   judge_state(&found->item[found->count - 1], out);
   if (!move_to_commit(history, series, &out->point))
     text_append(out->besides, sizeof out->besides, "the commit is the same");
   out->good = out->point.earliest - 1;
   out->bad = out->point.latest;
+  if (times != NULL) judge_reference(times, times + series->count, from, to, out);
   tell_besides(history, series, from, to, out);
 }
 
 static struct status judge_series(const struct history *history, struct history_series *series) {
   OWNED(owned_free) double *value = NULL;
+  OWNED(owned_free) double *times = NULL;
   OWNED(owned_free) struct change_points *found = NULL;
   series->basis = basis_of(history, series);
   TRY(owned_array(&value, series->count, sizeof *value, "values"));
@@ -398,8 +420,15 @@ static struct status judge_series(const struct history *history, struct history_
   TRY(change_find(value, series->count, found));
   if (found->is_drift) series->drift = found->drift;
   TRY(owned_array(&series->changes, found->count, sizeof *series->changes, "changes"));
+  if (series->basis == HISTORY_IN_TURNS && found->count > 0) {
+    TRY(owned_array(&times, 2 * series->count, sizeof *times, "times"));
+    for (size_t i = 0; i < series->count; ++i) {
+      times[i] = log(series->points[i].us);
+      times[series->count + i] = times[i] + log(series->points[i].ratio);
+    }
+  }
   for (series->change_count = 0; series->change_count < found->count; ++series->change_count)
-    judge_change(history, series, found, series->change_count, &series->changes[series->change_count]);
+    judge_change(history, series, times, found, series->change_count, &series->changes[series->change_count]);
   return status_ok();
 }
 

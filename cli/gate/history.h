@@ -80,6 +80,12 @@ struct history_change {
   /* Points: the commit of `good` is surely before the change and that of `bad` surely after it (95 %). */
   size_t good, bad;
   char besides[HISTORY_BESIDES_MAX]; /* what else changed there, so that no kernel is to blame; "" for nothing */
+  /* Of a series with a reference in turns: how the row's own time and that of the reference changed, as differences
+   * of logarithms. NAN in other series. */
+  double own, reference;
+  /* The reference surely changed, and the row's own time by less than half of the change. A card that changed its
+   * speed at the same commit as the kernel looks the same, so such a slowdown is still a regression. */
+  bool may_be_reference;
 };
 
 struct history_series {
@@ -152,6 +158,10 @@ const char *history_sinks_word(const struct history_item *);
 /* The change in percent: "+3.1 %". */
 enum { HISTORY_PERCENT_MAX = 32 };
 void history_sinks_percent(double shift, char out[HISTORY_PERCENT_MAX]);
+/* Why it may not be a kernel that changed: what else changed there, and how the row's own time and that of the
+ * reference changed where the reference may be the cause. "" where nothing speaks against the kernel. */
+enum { HISTORY_DOUBT_MAX = HISTORY_BESIDES_MAX + VARIANT_SPEC_MAX + 128 };
+void history_sinks_doubt(const struct history_item *, char out[HISTORY_DOUBT_MAX]);
 /* "3 series of 2 cases in 40 runs, 2026-01-02 to 2026-03-04; 1 file left out", or "in 40 runs of commits A to B"
  * where they are in that order, and the answer: "1 series is slower since a commit", "cannot tell: 3 of 3 series have
  * fewer than 6 runs". */

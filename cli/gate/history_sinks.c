@@ -112,7 +112,7 @@ static const struct text_column change_columns[] = {
 };
 enum { CHANGE_COLUMNS = sizeof change_columns / sizeof *change_columns };
 static const struct text_meaning change_meanings[] = {
-    {"time", "change of the time"},
+    {"time", "change of the time, compared with what the column `against` below names"},
     {"bounds", "its 95 % bounds"},
     {"left", "the newest time against the one before the change"},
     {"commit", "the first one measured with the change"},
@@ -149,16 +149,28 @@ static void fill_change(const void *of, char cell[][TEXT_CELL_MAX]) {
 
 static enum text_tone tone_of_change(const void *of) { return rank_of(of) == 0 ? TEXT_BAD : TEXT_PLAIN; }
 
-static void print_besides(const struct history_item *items, size_t count, FILE *file) {
+void history_sinks_doubt(const struct history_item *item, char out[HISTORY_DOUBT_MAX]) {
+  const struct history_change *change = item->change;
+  char own[HISTORY_PERCENT_MAX], reference[HISTORY_PERCENT_MAX];
+  snprintf(out, HISTORY_DOUBT_MAX, "%s", change != NULL ? change->besides : "");
+  if (change == NULL || !change->may_be_reference) return;
+  history_sinks_percent(change->own, own);
+  history_sinks_percent(change->reference, reference);
+  text_append(out, HISTORY_DOUBT_MAX, "%sits own time changed by %s, that of the reference %s by %s",
+              out[0] != '\0' ? ", " : "", own, item->series->reference, reference);
+}
+
+static void print_doubts(const struct history_item *items, size_t count, FILE *file) {
   enum { SHOWN = 10 };
   size_t shown = 0;
   for (size_t i = 0; i < count && shown < SHOWN; ++i) {
     const struct history_item *item = &items[i];
-    if (item->change == NULL || item->change->besides[0] == '\0') continue;
+    char doubt[HISTORY_DOUBT_MAX];
+    history_sinks_doubt(item, doubt);
+    if (doubt[0] == '\0') continue;
     ++shown;
     text_paragraph(file, "not for sure a kernel: ", "%s %s %s at %.10s: %s", item->series->key, item->series->variant,
-                   time_mode_name(item->series->mode), run_of(item, item->change->point.at)->commit,
-                   item->change->besides);
+                   time_mode_name(item->series->mode), run_of(item, item->change->point.at)->commit, doubt);
   }
 }
 
@@ -175,7 +187,7 @@ static void print_changes(const struct history_item *items, size_t count, FILE *
   const struct text_fit fit = text_table_write(file, &table);
   text_legend(file, &fit, change_meanings, "");
   text_fit_print(file, &fit, "--json");
-  print_besides(items, count, file);
+  print_doubts(items, count, file);
 }
 
 /* ---- text: series -------------------------------------------------------------------------------------------- */
@@ -343,6 +355,8 @@ static void add_change(cJSON *list, const struct history *history, const struct 
   json_add_number(object, "bound_low_ratio", exp(change->point.low));
   json_add_number(object, "bound_high_ratio", exp(change->point.high));
   json_add_number(object, "left_ratio", exp(change->left));
+  json_add_number(object, "own_time_ratio", exp(change->own));
+  json_add_number(object, "reference_time_ratio", exp(change->reference));
 }
 
 static cJSON *series_at(const void *of, size_t index) {

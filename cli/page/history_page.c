@@ -42,10 +42,11 @@ static void put_change(const struct history_item *item, FILE *file) {
     fputs("<td></td><td></td><td class=\"why\">a line fits it better than steps</td></tr>\n", file);
     return;
   }
-  char day[DAY_LENGTH + 1];
+  char day[DAY_LENGTH + 1], doubt[HISTORY_DOUBT_MAX];
+  history_sinks_doubt(item, doubt);
   snprintf(day, sizeof day, "%s", run_of(item, change->point.at)->date);
   html_put(file, "<td>%s</td><td data-label=\"surely in\">%s..%s</td><td class=\"why\">%s</td></tr>\n", day,
-           run_of(item, change->good)->commit, run_of(item, change->bad)->commit, change->besides);
+           run_of(item, change->good)->commit, run_of(item, change->bad)->commit, doubt);
 }
 
 static void put_changes(const struct history_item *items, size_t count, FILE *file) {

@@ -32,6 +32,7 @@ static double of_card(size_t commit) { return 0.0001 * (double)commit + (commit 
 struct world {
   bool in_turns, has_anchor, has_card; /* a reference in turns; rows of cudnn; a card that changes */
   const char *driver;                  /* another driver from commit 250 on */
+  double of_reference;                 /* how the time of the reference changes at commit 380, as a logarithm */
 };
 
 static void add_run(struct history *history, struct world world, size_t commit) {
@@ -55,7 +56,7 @@ static void add_run(struct history *history, struct world world, size_t commit) 
     if (i == CELLS && world.has_anchor) data_observe(record, TIME_HOT, us, 1980);
     if (!world.in_turns || i == CELLS) continue;
     snprintf(record->speedup.reference, sizeof record->speedup.reference, "cudnn");
-    const double ratio = 90 * exp(card + 0.002 * normal()) / us;
+    const double ratio = 90 * exp(card + (commit >= 380 ? world.of_reference : 0) + 0.002 * normal()) / us;
     record->speedup.mode[TIME_HOT] =
         (struct ratio_record){.done = true, .ratio = ratio, .ci_low = ratio * 0.998, .ci_high = ratio * 1.002};
   }
@@ -160,6 +161,32 @@ TEST(a_change_with_the_driver_is_no_regression) {
   assert_int_equal(series->change_count, 1);
   assert_string_equal(series->changes[0].besides, "another driver (580.159.04, then 590.1)");
   assert_false(history_is_regression(series, &series->changes[0]));
+  history_free(&history);
+}
+
+/* A faster reference looks like slower kernels: it is named, but a kernel that became slower is not excused by it. */
+TEST(a_change_of_the_reference_is_named) {
+  struct history history = make((struct world){.in_turns = true, .of_reference = -0.05});
+  char doubt[HISTORY_DOUBT_MAX];
+  struct history_item item = {.history = &history, .series = series_of(&history, 7)};
+  assert_int_equal(item.series->change_count, 1);
+  item.change = &item.series->changes[0];
+  assert_true(item.change->may_be_reference);
+  assert_true(history_is_regression(item.series, item.change));
+  assert_near(item.change->own, 0, 0.002);
+  assert_near(item.change->reference, -0.05, 0.002);
+  history_sinks_doubt(&item, doubt);
+  assert_non_null(strstr(doubt, "its own time changed by "));
+  assert_non_null(strstr(doubt, ", that of the reference cudnn by -4."));
+
+  item.series = series_of(&history, 1);
+  assert_int_equal(item.series->change_count, 2);
+  item.change = &item.series->changes[0];
+  assert_false(item.change->may_be_reference);
+  assert_near(item.change->own, 0.02, 0.002);
+  history_sinks_doubt(&item, doubt);
+  assert_string_equal(doubt, "");
+  assert_true(item.series->changes[1].may_be_reference);
   history_free(&history);
 }
 
