@@ -95,7 +95,7 @@ static void describe_command(FILE *out, const struct attn_variant *variant, cons
     text_append_word(text, sizeof text, options->load.item[i]);
   }
   text_append(text, sizeof text, " --variants %s", variant->name);
-  text_paragraph(out, "measure  ", "%s", text);
+  fprintf(out, "measure  %s\n", text); /* one line, so that it can be copied */
 }
 
 static const char *runs_on(const struct attn_variant *variant) {
