@@ -516,7 +516,7 @@ $(PLUGINS): %.so: %.c.o
 # Our kernels for Hopper on an emulated GPU (tests/emulated): a C++ compiler takes them as CUDA, with the toolkit's
 # headers. Where an include path has a header of that folder, it stands before the one of the same name here.
 EMULATED_OBJECTS := $(addprefix $(BUILD)/emulated/,$(addsuffix .cu.o,kernels/variants/wgmma kernels/variants/wgmma_general \
-    kernels/variants/wgmma_fp8 kernels/variants/decode_general kernels/variants/mla \
+    kernels/variants/wgmma_paged kernels/variants/wgmma_fp8 kernels/variants/decode_general kernels/variants/mla \
     tests/emulated/emulator tests/emulated/plugin tests/emulated/reference))
 # Most of the time goes into the emulator, and -O2 takes three times as long to compile.
 $(BUILD)/emulated/%.cu.o: private CXXFLAGS = -Og

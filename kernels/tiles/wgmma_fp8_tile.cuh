@@ -126,7 +126,7 @@ struct Config {
   /* Tiles that are summed in the tensor cores, in 14 bits: at most the 512 keys that the check of e4m3 asks for
    * (kernels/bounds.h). */
   static constexpr uint32_t kSummed = kChunks > 1 ? 1 : 512 / kKeys;
-  static constexpr bool kTurns = kGroups > 1, kScaled = true;
+  static constexpr bool kTurns = kGroups > 1, kScaled = true, kPacked = false;
   static constexpr uint32_t kConsumerRegisters = kGroups == 3 ? 152 : kDv <= 64 ? 216 : 232;
   static constexpr uint32_t kProducerRegisters = kGroups == 3 ? 56 : kDv <= 64 ? 72 : 40;
   /* Tiles that two warpgroups can be apart, with their rows. */

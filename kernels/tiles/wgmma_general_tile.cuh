@@ -69,14 +69,14 @@ ATTN_HD inline Tiles all_tiles(const attn_mask &mask, uint32_t keys) {
 
 /* ---- planning ------------------------------------------------------------------------------------------------- */
 
-/* Items of all sequences and heads, with q tiles of `rows` rows. */
-inline uint64_t items(const attn_problem &shape, uint32_t rows) {
+/* Items of all sequences and heads, with q tiles of `rows` queries of `pack` neighbouring heads. */
+inline uint64_t items(const attn_problem &shape, uint32_t rows, uint32_t pack = 1) {
   uint64_t tiles = 0;
   for (uint32_t i = 0; i < attn_group_count(&shape); ++i) {
     const attn_group group = attn_group_of(&shape, i);
     tiles += (uint64_t)group.count * ceil_div(group.Sq, rows);
   }
-  return tiles * shape.Hq;
+  return tiles * (shape.Hq / pack);
 }
 
 /* Tiles of `keys` keys that a warpgroup multiplies for its 64 rows: the mean over some that are spread over the rows,
@@ -145,10 +145,12 @@ inline uint32_t even_section(const std::vector<uint32_t> &length, uint32_t heads
   return best;
 }
 
-/* The order of the items for `blocks` blocks, with q tiles of `rows` rows and tiles of `keys` keys. `turn`: what lies
- * between two items, in tiles. */
-inline CausalOrder item_order(const attn_problem &shape, uint32_t rows, uint32_t keys, uint32_t blocks, double turn) {
-  const uint32_t ratio = shape.Hq / shape.Hkv, heads = (attn_is_ragged(&shape) ? 1 : shape.B) * shape.Hq;
+/* The order of the items for `blocks` blocks, with q tiles of `rows` queries of `pack` heads and tiles of `keys`
+ * keys. `turn`: what lies between two items, in tiles. */
+inline CausalOrder item_order(const attn_problem &shape, uint32_t rows, uint32_t keys, uint32_t blocks, double turn,
+                              uint32_t pack = 1) {
+  const uint32_t ratio = shape.Hq / shape.Hkv / pack,
+                 heads = (attn_is_ragged(&shape) ? 1 : shape.B) * (shape.Hq / pack);
   const uint32_t q_tiles = ceil_div(shape.Sq, rows), width = shape.D + shape.Dv;
   const bool grows = shape.left < 0 && shape.right >= 0; /* items become longer with their rows */
   std::vector<uint32_t> length;
@@ -185,15 +187,17 @@ inline const char *refusal(const attn_problem &shape) {
   return nullptr;
 }
 
-/* The passes `order`, of ragged batches and lists of blocks alone, and `main`. `blocks`: as many as there are, each
- * taking several items; 0: one for each item. */
+/* The passes `order`, of ragged batches and lists of blocks alone, and `main`, with q tiles of `rows` queries of
+ * `pack` heads. `blocks`: as many as there are, each taking several items; 0: one for each item. */
 inline void plan_passes(const attn_problem &shape, uint32_t rows, uint32_t keys, uint32_t groups, uint32_t blocks,
-                        uint32_t smem_bytes, const void *order, const void *main, attn_plan *plan) {
-  const uint32_t count = (uint32_t)items(shape, rows);
+                        uint32_t smem_bytes, const void *order, const void *main, attn_plan *plan,
+                        uint32_t pack = 1) {
+  const uint32_t count = (uint32_t)items(shape, rows, pack), heads = shape.Hq / pack;
+  const unsigned covers_heads = shape.Hkv < shape.Hq && heads == shape.Hkv ? ATTN_COVERS_HKV : ATTN_COVERS_H;
   plan->pass_count = attn_is_ragged(&shape) || attn_is_sparse(&shape) ? 2 : 1;
-  plan->tile_q = rows, plan->tile_kv = keys, plan->splits = 1;
+  plan->tile_q = rows * pack, plan->tile_kv = keys, plan->splits = 1;
   if (plan->pass_count == 2) {
-    plan->workspace_bytes = attn_is_ragged(&shape) ? 32 + 32ull * (count / shape.Hq) /* a RaggedOrder */
+    plan->workspace_bytes = attn_is_ragged(&shape) ? 32 + 32ull * (count / heads) /* a RaggedOrder */
                                                    : sizeof(uint32_t) * (uint64_t)count;
     attn_pass &pass = plan->pass[0];
     pass.name = "order";
@@ -204,7 +208,7 @@ inline void plan_passes(const attn_problem &shape, uint32_t rows, uint32_t keys,
   attn_pass &pass = plan->pass[plan->pass_count - 1];
   pass.name = "main";
   pass.kernel = main;
-  set_grid(pass, blocks > 0 && blocks < count ? blocks : count, ATTN_COVERS_B | ATTN_COVERS_H | ATTN_COVERS_Q, 1,
+  set_grid(pass, blocks > 0 && blocks < count ? blocks : count, ATTN_COVERS_B | covers_heads | ATTN_COVERS_Q, 1,
            ATTN_COVERS_NOTHING, 1, ATTN_COVERS_NOTHING);
   set_block(pass, (groups + 1) * 128, groups * 128, smem_bytes, 128);
 }
@@ -233,6 +237,7 @@ struct RaggedParams {
   uint32_t B;
   int32_t left, right;
   RaggedOrder *order;
+  uint32_t rows; /* queries of a q tile, where it has several heads */
 };
 
 /* The argument of the first pass where there are lists of blocks. */
@@ -256,13 +261,13 @@ struct WgmmaGeneralParams {
   attn_lists lists;           /* of blocks; counts is nullptr where there are none */
   uint32_t block_tiles;       /* tiles of keys of a block */
   Divider by_block;           /* rows of a block */
-  Divider by_heads, by_ratio; /* Hq; query heads that share a KV head */
-  uint32_t Hq, Dv;
-  attn_mask mask;   /* a ragged batch's sequences have their own Sq and Skv */
-  float scale_log2; /* of scores, or of tanh where they are capped */
-  float cap_scale;  /* a product of Q and K times this is what tanh is taken of; 0: scores are not capped */
-  float cap[3];     /* a product x gives x (cap[0] + cap[1] x^2 + cap[2] x^4), the exponent of its weight, ... */
-  float cap_most;   /* ... where x^2 is no more than this */
+  Divider by_heads, by_ratio; /* heads that have q tiles of their own: all, and those that share a KV head */
+  uint32_t heads, Dv;         /* these heads: Hq, where a q tile has one */
+  attn_mask mask;             /* a ragged batch's sequences have their own Sq and Skv */
+  float scale_log2;           /* of scores, or of tanh where they are capped */
+  float cap_scale;            /* a product of Q and K times this is what tanh is taken of; 0: scores are not capped */
+  float cap[3];   /* a product x gives x (cap[0] + cap[1] x^2 + cap[2] x^4), the exponent of its weight, ... */
+  float cap_most; /* ... where x^2 is no more than this */
   const float *sink;
   void *o;
   float *lse;
@@ -275,29 +280,36 @@ namespace wgmma_general {
  * cap of 50 an exponent is off by 5e-6, which is a hundredth of what f16 rounds a weight by). */
 constexpr double kTanh[] = {0.9999996034626533, -0.3332189698899057, 0.1284143392712167}, kTanhMost = 0.25;
 
-inline RaggedParams order_params(const attn_problem &shape, const attn_buffers &buffers) {
-  return {buffers.cu_seqlens_q, buffers.cu_seqlens_k, shape.B,
-          shape.left,           shape.right,          static_cast<RaggedOrder *>(buffers.workspace)};
+/* `rows`: queries of a q tile. */
+inline RaggedParams order_params(const attn_problem &shape, const attn_buffers &buffers, uint32_t rows) {
+  return {buffers.cu_seqlens_q,
+          buffers.cu_seqlens_k,
+          shape.B,
+          shape.left,
+          shape.right,
+          static_cast<RaggedOrder *>(buffers.workspace),
+          rows};
 }
 
 inline SparseParams sort_params(const attn_buffers &buffers, uint32_t rows, const WgmmaGeneralParams &main) {
   return {main.lists, main.order, main.by_block, main.by_tiles, rows, static_cast<uint32_t *>(buffers.workspace)};
 }
 
-/* All but the tensor maps, for q tiles of `rows` rows and tiles of `keys` keys. `turn_steps`: as wgmma_params. */
+/* All but the tensor maps, for q tiles of `rows` queries of `pack` heads and tiles of `keys` keys. `turn_steps`: as
+ * wgmma_params. */
 inline void settings_make(const attn_problem &shape, const attn_buffers &buffers, uint32_t rows, uint32_t keys,
-                          uint32_t blocks, double turn_steps, WgmmaGeneralParams *out) {
-  const uint32_t ratio = shape.Hq / shape.Hkv, q_tiles = ceil_div(shape.Sq, rows);
+                          uint32_t blocks, double turn_steps, WgmmaGeneralParams *out, uint32_t pack = 1) {
+  const uint32_t heads = shape.Hq / pack, q_tiles = ceil_div(shape.Sq, rows);
   const double scale = 1 / sqrt((double)shape.D);
-  out->items = shape.B * shape.Hq * q_tiles;
-  out->order = item_order(shape, rows, keys, blocks, turn_steps);
-  out->by_heads = divider(shape.Hq), out->by_ratio = divider(ratio), out->by_tiles = divider(q_tiles);
+  out->items = shape.B * heads * q_tiles;
+  out->order = item_order(shape, rows, keys, blocks, turn_steps, pack);
+  out->by_heads = divider(heads), out->by_ratio = divider(heads / shape.Hkv), out->by_tiles = divider(q_tiles);
   if (attn_is_sparse(&shape)) {
     out->sorted = static_cast<const uint32_t *>(buffers.workspace);
     out->lists = attn_lists_of(&shape, buffers.block_counts, buffers.block_indices);
     out->block_tiles = shape.sparse.block / keys, out->by_block = divider(shape.sparse.block);
   }
-  out->Hq = shape.Hq, out->Dv = shape.Dv;
+  out->heads = heads, out->Dv = shape.Dv;
   out->mask = attn_mask_of(&shape);
   out->cap_scale = shape.softcap > 0 ? (float)(scale / shape.softcap) : 0.0f;
   out->scale_log2 = (float)(M_LOG2E * (shape.softcap > 0 ? shape.softcap : scale));
@@ -324,7 +336,7 @@ template <typename T_, Shape S_>
 struct Config : wgmma_tile::Config<T_, S_.dense> {
   using Params = WgmmaGeneralParams;
   static constexpr uint32_t kDv = S_.Dv, kQBuffers = q_buffers(S_);
-  static constexpr bool kScaled = false;
+  static constexpr bool kScaled = false, kPacked = false;
   /* Tiles that two warpgroups can be apart, with their rows. */
   static constexpr uint32_t kApart = ceil_div((S_.dense.groups - 1) * 64, S_.dense.keys);
   static_assert(S_.dense.slots >= 4 * kApart && S_.Dv <= S_.dense.D && S_.dense.cluster == 1 &&
@@ -336,14 +348,18 @@ struct Config : wgmma_tile::Config<T_, S_.dense> {
 using wgmma_tile::Cursor;
 using wgmma_tile::Multiplier;
 
+constexpr uint32_t kIdleNext = 1u << 30;
+
 /* Addresses in shared memory. */
 template <typename C>
 struct Layout : wgmma_tile::Layout<C> {
   /* Beside the four words of a work info there are eight more. First tile (lower half) and end (upper half) of the
    * warpgroup's tiles; the same of the tiles in which no row has a masked key; tiles of the item before them (lower)
    * and behind them (upper); tiles of the next item before them (lower) and turns to pass on (upper). Then: the
-   * position of the first row among the keys; rows that exist, and whether there is a next item (upper bit); query
-   * head; keys of the sequence. Then two 64-bit numbers: the first row's element of O, and of LSE. */
+   * position of the first row among the keys; rows that exist, whether there is a next item (upper bit) and whether
+   * the warpgroup has no row of it (kIdleNext); query head; keys of the sequence. Then two 64-bit numbers: the first
+   * row's element of O, and of LSE. A warpgroup without rows, where tiles have several heads, has one word of the
+   * first four: how many tiles of keys the item has. */
   __device__ __forceinline__ uint32_t more_info(uint32_t group, uint32_t round) const {
     constexpr uint32_t kBarriers = 16 * (C::kQBuffers * C::kGroups + C::kSlots);
     return this->slot(C::kSlots) + wgmma_tile::work_info_bytes(C::S) + kBarriers +
@@ -361,7 +377,7 @@ struct Layout : wgmma_tile::Layout<C> {
 };
 
 struct Item {
-  uint32_t batch, head, kv_head; /* of the query's batch; a ragged one has batch 0 alone */
+  uint32_t batch, head, kv_head; /* of the query's batch; a ragged one has batch 0 alone. The first head of several */
   uint32_t sequence;
   uint32_t row, q_first, k_first;
   attn_mask mask;
@@ -369,7 +385,7 @@ struct Item {
 };
 
 __device__ __forceinline__ uint32_t item_count(const WgmmaGeneralParams &a) {
-  return a.ragged != nullptr ? a.ragged->tiles * a.Hq : a.items;
+  return a.ragged != nullptr ? a.ragged->tiles * a.heads : a.items;
 }
 
 /* The head, and the q tile by its number in the order of all sequences: longest first in every other section of
@@ -390,8 +406,17 @@ __device__ __forceinline__ Place place_of(const WgmmaGeneralParams &a, uint32_t 
   return {head, entry - head * a.order.q_tiles};
 }
 
+/* Queries among so many rows of a q tile. Where a tile has several heads, row r is of query r / heads. */
 template <typename C>
-__device__ __forceinline__ Item item_of(const WgmmaGeneralParams &a, uint32_t index) {
+__device__ __forceinline__ uint32_t queries(const typename C::Params &a, uint32_t rows) {
+  if constexpr (C::kPacked)
+    return rows >> a.pack;
+  else
+    return rows;
+}
+
+template <typename C>
+__device__ __forceinline__ Item item_of(const typename C::Params &a, uint32_t index) {
   Item item;
   item.mask = a.mask;
   if (a.ragged != nullptr) {
@@ -403,17 +428,24 @@ __device__ __forceinline__ Item item_of(const WgmmaGeneralParams &a, uint32_t in
   } else {
     const Place place = place_of(a, index);
     item.batch = item.sequence = a.by_heads.quotient(place.head);
-    item.head = place.head - item.batch * a.Hq;
-    item.row = place.tile * C::kRows, item.q_first = item.k_first = 0;
+    item.head = place.head - item.batch * a.heads;
+    item.row = place.tile * queries<C>(a, C::kRows), item.q_first = item.k_first = 0;
   }
   item.kv_head = a.by_ratio.quotient(item.head);
-  item.tiles = tiles_of(item.mask, item.row, C::kRows, C::kKeys, all_tiles(item.mask, C::kKeys));
+  if constexpr (C::kPacked) item.head <<= a.pack;
+  item.tiles = tiles_of(item.mask, item.row, queries<C>(a, C::kRows), C::kKeys, all_tiles(item.mask, C::kKeys));
   return item;
 }
 
 template <typename C>
-__device__ __forceinline__ Tiles group_tiles(const Item &item, uint32_t group) {
-  return tiles_of(item.mask, item.row + group * 64, 64, C::kKeys, item.tiles);
+__device__ __forceinline__ Tiles group_tiles(const typename C::Params &a, const Item &item, uint32_t group) {
+  return tiles_of(item.mask, item.row + queries<C>(a, group * 64), queries<C>(a, 64), C::kKeys, item.tiles);
+}
+/* Queries that a warpgroup has of an item. */
+template <typename C>
+__device__ __forceinline__ uint32_t group_queries(const typename C::Params &a, const Item &item, uint32_t group) {
+  const uint32_t row = item.row + queries<C>(a, group * 64);
+  return row < item.mask.Sq ? min(item.mask.Sq - row, queries<C>(a, 64)) : 0;
 }
 
 /* A tile whose keys lie behind those of any sequence. */
@@ -434,7 +466,7 @@ struct List {
 /* All blocks are full but for the first and the last, so that a list is counted by its ends. */
 __device__ __forceinline__ List list_of(const WgmmaGeneralParams &a, const Item &item) {
   const uint64_t number =
-      ((uint64_t)item.sequence * a.Hq + item.head) * a.lists.q_blocks + a.by_block.quotient(item.row);
+      ((uint64_t)item.sequence * a.heads + item.head) * a.lists.q_blocks + a.by_block.quotient(item.row);
   List list = {a.lists.indices + number * a.lists.most, 0, (uint32_t)a.lists.counts[number], item.tiles.begin, 0};
 #pragma unroll 1
   while (list.end > 0 && (uint32_t)list.index[list.end - 1] * a.block_tiles >= item.tiles.end) --list.end;
@@ -538,27 +570,37 @@ struct QFetcher {
   const uint32_t items;
 
   __device__ __forceinline__ void fetch(const Item &item, uint32_t round, uint32_t group) const {
+    if (C::kPacked && group_queries<C>(a, item, group) == 0) {
+      hopper::barrier_arrive(at.q_full(group, round));
+      return;
+    }
     hopper::barrier_expect(at.q_full(group, round), C::kGroupBytes);
+    const uint32_t query = item.q_first + item.row + queries<C>(a, group * 64);
 #pragma unroll
     for (uint32_t i = 0; i < C::kSlabs; ++i)
       hopper::load_box(at.q(group, round) + i * 64 * hopper::kSlabRow, &a.q, at.q_full(group, round),
-                       i * hopper::kSlab, item.q_first + item.row + group * 64, item.head, item.batch,
+                       i * hopper::kSlab, C::kPacked ? item.head : query, C::kPacked ? query : item.head, item.batch,
                        hopper::kEvictFirst);
   }
-  /* Tiles in which the 64 rows from `row` see every key. Where the mask has a right bound, the tile with the first
-   * row's last key is not one of them: it is masked, and so gives every row a reference before the tiles that do not
-   * look for a maximum. */
+  /* Tiles in which the warpgroup's rows, from query `row` on, see every key. Where the mask has a right bound, the
+   * tile with the first row's last key is not one of them: it is masked, and so gives every row a reference before
+   * the tiles that do not look for a maximum. */
   __device__ __forceinline__ Tiles plain_tiles(const attn_mask &mask, uint32_t row, const Tiles &tiles) const {
     const uint32_t last = mask.Sq - 1;
     const attn_keys of_first = attn_mask_row(&mask, min(row, last)),
-                    of_last = attn_mask_row(&mask, min(row + 63, last));
+                    of_last = attn_mask_row(&mask, min(row + queries<C>(a, 64) - 1, last));
     const uint32_t end = of_first.end - (mask.right >= 0 && of_first.end > 0);
     return {min(ceil_div(of_last.first, C::kKeys), tiles.end), min(end / C::kKeys, tiles.end)};
   }
   /* The thread has few registers, and time: each of these works the item out again. */
   __device__ __forceinline__ void write_place(uint32_t index, uint32_t next, uint32_t round, uint32_t group) const {
     const Item item = item_of<C>(a, ptx::opaque(index));
-    const uint32_t row = item.row + group * 64, rows = row < item.mask.Sq ? min(item.mask.Sq - row, 64u) : 0;
+    const uint32_t row = item.row + queries<C>(a, group * 64);
+    uint32_t rows = group_queries<C>(a, item, group);
+    if constexpr (C::kPacked) {
+      rows <<= a.pack;
+      if (next < items && group_queries<C>(a, item_of<C>(a, ptx::opaque(next)), group) == 0) rows |= kIdleNext;
+    }
     ptx::store_shared(at.more_info(group, round),
                       make_uint4(row + item.mask.Skv - item.mask.Sq, rows | (next < items ? 1u << 31 : 0), item.head,
                                  item.mask.Skv));
@@ -571,7 +613,7 @@ struct QFetcher {
   __device__ __forceinline__ void write_list(uint32_t index, uint32_t round, uint32_t group) const {
     const Item item = item_of<C>(a, ptx::opaque(index));
     const List list = list_of(a, item);
-    const Tiles plain = plain_tiles(item.mask, item.row + group * 64, item.tiles);
+    const Tiles plain = plain_tiles(item.mask, item.row + queries<C>(a, group * 64), item.tiles);
     uint32_t masked[2] = {0, 0}; /* tiles with a bound of the mask: the first ones, and the last ones */
 #pragma unroll 1
     for (uint32_t i = list.end; i > list.begin; --i) {
@@ -600,12 +642,18 @@ struct QFetcher {
     uint32_t turns = 0, skipped = 0; /* of the warpgroup that has the most tiles; of the next item */
     if (next < items) {
       const Item then = item_of<C>(a, next);
-      skipped = then.tiles.end - group_tiles<C>(then, group).end;
+      if (!C::kPacked || group_queries<C>(a, then, group) > 0)
+        skipped = then.tiles.end - group_tiles<C>(a, then, group).end;
     }
     const Item item = item_of<C>(a, ptx::opaque(index));
+    if (C::kPacked && group_queries<C>(a, item, group) == 0) {
+      ptx::store_shared(at.work_info(group, round), make_uint4(item.tiles.count(), 0, 0, 0));
+      return;
+    }
 #pragma unroll 1
-    for (uint32_t g = 0; g < C::kGroups; ++g) turns = max(turns, group_tiles<C>(item, g).count());
-    const Tiles tiles = group_tiles<C>(item, group), plain = plain_tiles(item.mask, item.row + group * 64, tiles);
+    for (uint32_t g = 0; g < C::kGroups; ++g) turns = max(turns, group_tiles<C>(a, item, g).count());
+    const Tiles tiles = group_tiles<C>(a, item, group),
+                plain = plain_tiles(item.mask, item.row + queries<C>(a, group * 64), tiles);
     ptx::store_shared(at.work_info(group, round),
                       make_uint4(tiles.begin | tiles.end << 16, plain.begin | plain.end << 16,
                                  (item.tiles.end - tiles.end) | (tiles.begin - item.tiles.begin) << 16,
@@ -624,7 +672,7 @@ struct QFetcher {
 #pragma unroll 1
       for (uint32_t g = 0; g < C::kGroups; ++g) {
         write_place(index, next, round, g);
-        if (!C::kScaled && a.lists.counts != nullptr)
+        if (!C::kScaled && !C::kPacked && a.lists.counts != nullptr)
           write_list(index, round, g);
         else
           write_tiles(index, next, round, g);
@@ -665,6 +713,14 @@ struct GeneralMultiplier : Multiplier<C> {
 
   __device__ __forceinline__ uint32_t more_info(uint32_t round) const {
     return Layout<C>{at}.more_info(group, round);
+  }
+
+  /* Of the tile's heads, that of a row. */
+  __device__ __forceinline__ uint32_t head_of(uint32_t row) const {
+    if constexpr (C::kPacked)
+      return row & ((1u << a.pack) - 1);
+    else
+      return 0;
   }
 
   __device__ __forceinline__ uint4 work_info(uint32_t round) const {
@@ -737,14 +793,21 @@ struct GeneralMultiplier : Multiplier<C> {
     const uint4 place = ptx::load_shared(more_info(round));
     const int32_t keys = (int32_t)place.w, tile_key = (int32_t)(tile * C::kKeys);
     const int32_t position =
-        (int32_t)place.x + (int32_t)(threadIdx.x % 128 / kWarp * 16); /* of the warp's first row */
+        (int32_t)place.x + (int32_t)queries<C>(a, threadIdx.x % 128 / kWarp * 16); /* of the warp's first row */
+    const auto behind = [&](uint32_t rows) {                                       /* positions from that row on */
+                                             if constexpr (C::kPacked)
+                                               return (int32_t)(queries<C>(a, threadIdx.x % 128 / kWarp * 16 + rows) +
+                                                                place.x) -
+                                                      position;
+                                             return (int32_t)rows;
+    };
     const int32_t first_key = tile_key + (int32_t)(lane % 4 * 2);
     const bool has_end =
         (a.mask.right < 0 ? keys : min(position + a.mask.right + 1, keys)) < tile_key + (int32_t)C::kKeys;
-    const bool has_first = a.mask.left >= 0 && position + 15 - a.mask.left > tile_key;
+    const bool has_first = a.mask.left >= 0 && position + behind(15) - a.mask.left > tile_key;
 #pragma unroll
     for (uint32_t i = 0; i < 2; ++i) {
-      const int32_t at_ = position + (int32_t)(i * 8 + lane / 4);
+      const int32_t at_ = position + behind(i * 8 + lane / 4);
       const int32_t end = (a.mask.right < 0 ? keys : min(at_ + a.mask.right + 1, keys)) - first_key;
       const int32_t first = at_ - a.mask.left - first_key;
       if (has_end)
@@ -775,9 +838,14 @@ struct GeneralMultiplier : Multiplier<C> {
     const uint4 where = ptx::load_shared(more_info(round) + 16);
     const uint32_t lane = threadIdx.x % kWarp, row = threadIdx.x % 128 / kWarp * 16 + lane / 4;
     const uint32_t rows = what.y & 0xffff;
-    const float sink = a.sink != nullptr ? a.sink[what.z] * 1.44269504f : minus_infinity();
+    const auto sink_of = [&](uint32_t head) {
+      return a.sink != nullptr ? a.sink[head] * 1.44269504f : minus_infinity();
+    };
+    float sink = C::kPacked ? 0.0f : sink_of(what.z);
 #pragma unroll
     for (uint32_t i = 0; i < 2; ++i) {
+      const uint32_t r = row + 8 * i, query = queries<C>(a, r), head = head_of(r);
+      if constexpr (C::kPacked) sink = sink_of(what.z + head);
       float total = sum[i], below = divisor[i], reference = softmax.reference[i], factor = 1.0f;
       if (a.sink != nullptr) {
         const float most = fmaxf(reference, sink), base = most == minus_infinity() ? 0.0f : most;
@@ -786,10 +854,11 @@ struct GeneralMultiplier : Multiplier<C> {
         reference = most;
       }
       const float f = below > 0.0f ? factor * scale / below : 0.0f;
-      const uint32_t r = row + 8 * i;
-      T *const to = static_cast<T *>(a.o) + (where.x | (uint64_t)where.y << 32) + r * a.o_view.token_stride;
+      T *const to = static_cast<T *>(a.o) + (where.x | (uint64_t)where.y << 32) + query * a.o_view.token_stride +
+                    (C::kPacked ? head * a.o_view.head_stride : 0);
       if (a.lse != nullptr && lane % 4 == 0 && r < rows)
-        a.lse[(where.z | (uint64_t)where.w << 32) + r] = log_sum_exp(reference, total);
+        a.lse[(where.z | (uint64_t)where.w << 32) + query + (C::kPacked ? head * a.lse_view.head_stride : 0)] =
+            log_sum_exp(reference, total);
 #pragma unroll
       for (uint32_t j = 0; j < C::kDv / 8; j += 4) {
         uint32_t w[4];
@@ -888,6 +957,21 @@ struct GeneralMultiplier : Multiplier<C> {
     return ptx::load_shared(more_info(round)).y >> 31 != 0;
   }
 
+  /* The tiles of a round but the first one. Returns whether O holds products. */
+  __device__ __forceinline__ bool run_tiles(uint32_t round) {
+    bool keep = false;
+    uint32_t tile = last_tile(round), end = masked_end(round);
+#pragma unroll 1
+    for (;;) { /* twice at most: short items have the instructions of one masked step in the cache */
+      masked_steps(round, tile, end, keep);
+      if (end == first_tile(round)) return keep;
+#pragma unroll 1
+      for (uint32_t tiles = end - unseen_end(round); tiles > 0; --tiles)
+        step<Base::UNSEEN>(round, 0, keep), keep = true;
+      tile = unseen_end(round), end = first_tile(round);
+    }
+  }
+
   __device__ __forceinline__ void run(uint32_t items) {
     if (wgmma_tile::item_index<C>(0) >= items) return;
     acquire_q(0);
@@ -902,17 +986,7 @@ struct GeneralMultiplier : Multiplier<C> {
     hopper::pin(s);
     for (uint32_t round = 0;; ++round) {
       begin_round(round, k);
-      bool keep = false;
-      uint32_t tile = last_tile(round), end = masked_end(round);
-#pragma unroll 1
-      for (;;) { /* twice at most: short items have the instructions of one masked step in the cache */
-        masked_steps(round, tile, end, keep);
-        if (end == first_tile(round)) break;
-#pragma unroll 1
-        for (uint32_t tiles = end - unseen_end(round); tiles > 0; --tiles)
-          step<Base::UNSEEN>(round, 0, keep), keep = true;
-        tile = unseen_end(round), end = first_tile(round);
-      }
+      const bool keep = run_tiles(round);
       const uint32_t v = acquire_last(round);
       begin_turn();
       fence();
@@ -952,13 +1026,14 @@ __global__ void __launch_bounds__(1024, 1) wgmma_general_order(RaggedParams a) {
   constexpr uint32_t kClasses = 1024;
   __shared__ uint32_t place[kClasses], sums[kWarp];
   const uint32_t thread = threadIdx.x, lane = thread % kWarp, warp = thread / kWarp;
+  const uint32_t rows = C::kPacked ? a.rows : C::kRows;
   const auto for_tiles = [&](auto with) {
     for (uint32_t b = warp; b < a.B; b += kClasses / kWarp) {
       const uint32_t q_first = (uint32_t)a.cu_seqlens_q[b], k_first = (uint32_t)a.cu_seqlens_k[b];
       const attn_mask mask = {(uint32_t)a.cu_seqlens_q[b + 1] - q_first, (uint32_t)a.cu_seqlens_k[b + 1] - k_first,
                               a.left, a.right};
-      for (uint32_t row = lane * C::kRows; row < mask.Sq; row += kWarp * C::kRows) {
-        const uint32_t tiles = tiles_of(mask, row, C::kRows, C::kKeys, all_tiles(mask, C::kKeys)).count();
+      for (uint32_t row = lane * rows; row < mask.Sq; row += kWarp * rows) {
+        const uint32_t tiles = tiles_of(mask, row, rows, C::kKeys, all_tiles(mask, C::kKeys)).count();
         with(kClasses - min(tiles, kClasses), RaggedTile{row, mask.Sq, mask.Skv, q_first, k_first, b});
       }
     }

@@ -130,7 +130,7 @@ static struct status bind(const attn_problem *shape, const attn_plan *plan, cons
     TRY(params_make(*shape, *buffers, kernel.shape, plan->pass[main].grid[0], (double)kernel.turn / kernel.step,
                     &params));
     put_args(args[main], params);
-    if (main > 0) put_args(args[0], wgmma_general::order_params(*shape, *buffers));
+    if (main > 0) put_args(args[0], wgmma_general::order_params(*shape, *buffers, rows(kernel.shape)));
     return status_ok();
   }
   return status_make(STATUS_INTERNAL, "wgmma_fp8: the plan has another variant's kernel");

@@ -152,7 +152,7 @@ static struct status general_bind(const attn_problem *shape, const attn_plan *pl
     if (attn_is_sparse(shape))
       put_args(args[0], wgmma_general::sort_params(*buffers, rows(kernel.shape), params));
     else if (main > 0)
-      put_args(args[0], wgmma_general::order_params(*shape, *buffers));
+      put_args(args[0], wgmma_general::order_params(*shape, *buffers, rows(kernel.shape)));
     return status_ok();
   }
   return status_make(STATUS_INTERNAL, "wgmma_general: the plan has another variant's kernel");

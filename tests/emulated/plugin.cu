@@ -6,8 +6,8 @@
 #include "kernels/plugin.h"
 #include "tests/emulated/emulator.cuh"
 
-extern "C" const struct attn_variant attn_variant_wgmma, attn_variant_wgmma_general, attn_variant_wgmma_fp8,
-    attn_variant_decode_general, attn_variant_mla, attn_variant_emulated_reference;
+extern "C" const struct attn_variant attn_variant_wgmma, attn_variant_wgmma_general, attn_variant_wgmma_paged,
+    attn_variant_wgmma_fp8, attn_variant_decode_general, attn_variant_mla, attn_variant_emulated_reference;
 
 namespace {
 
@@ -96,11 +96,12 @@ attn_variant on_emulated_gpu(const char *name) {
 
 const attn_variant wgmma = on_emulated_gpu<attn_variant_wgmma>("emulated_wgmma");
 const attn_variant wgmma_general = on_emulated_gpu<attn_variant_wgmma_general>("emulated_wgmma_general");
+const attn_variant wgmma_paged = on_emulated_gpu<attn_variant_wgmma_paged>("emulated_wgmma_paged");
 const attn_variant wgmma_fp8 = on_emulated_gpu<attn_variant_wgmma_fp8>("emulated_wgmma_fp8");
 const attn_variant decode_general = on_emulated_gpu<attn_variant_decode_general>("emulated_decode_general");
 const attn_variant mla = on_emulated_gpu<attn_variant_mla>("emulated_mla");
-const attn_variant *const variants[] = {&wgmma,          &wgmma_general, &wgmma_fp8,
-                                        &decode_general, &mla,           &attn_variant_emulated_reference};
+const attn_variant *const variants[] = {
+    &wgmma, &wgmma_general, &wgmma_paged, &wgmma_fp8, &decode_general, &mla, &attn_variant_emulated_reference};
 
 }  // namespace
 

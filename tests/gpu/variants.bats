@@ -88,7 +88,7 @@ decode_general,decode_general:warps=2,blocks=2,split_kv,split_kv_atomic,one_quer
 @test "decoding as it is served is right on small cases, that of latent attention too" {
   local example sweep
   example=$(dirname "$ATTNBENCH")/example.so
-  for sweep in "paged scalar,decode_general,example_warp" "serving scalar,decode_general,example_warp" "kv8 scalar,decode_general" "mla_decode mla,example_warp"; do
+  for sweep in "paged scalar,decode_general,example_warp" "serving scalar,decode_general,wgmma_paged,example_warp" "kv8 scalar,decode_general" "mla_decode mla,example_warp"; do
     attn --sweep "${sweep% *}" --filter 'Skv<=300' --load "$example" --variants "${sweep#* }" --device cuda --check-only --json "$TMP/r.json"
     expect_status 0
     expect_json "$TMP/r.json" '{r["status"] for r in d["results"]} == {"ok"} and len(d["results"]) >= 6'
@@ -99,7 +99,7 @@ decode_general,decode_general:warps=2,blocks=2,split_kv,split_kv_atomic,one_quer
   local seed=$RANDOM
   echo "tests/data/random_sweep.py $seed 1500"
   python tests/data/random_sweep.py "$seed" 1500 >"$TMP/s.json"
-  must 0 attn --sweep "$TMP/s.json" --variants serial,scalar,wgmma,wgmma_general,wgmma_fp8,decode_general,decode_general:warps=2,blocks=3,mla,cudnn --device cuda --check-only --json "$TMP/r.json"
+  must 0 attn --sweep "$TMP/s.json" --variants serial,scalar,wgmma,wgmma_general,wgmma_paged,wgmma_fp8,decode_general,decode_general:warps=2,blocks=3,mla,cudnn --device cuda --check-only --json "$TMP/r.json"
   expect_json "$TMP/r.json" '{r["status"] for r in d["results"]} == {"ok", "skipped"}'
   expect_json "$TMP/r.json" 'all(r["status"] == "ok" for r in d["results"] if r["variant"] in ("serial", "scalar"))'
 }
@@ -132,6 +132,12 @@ decode_general,decode_general:warps=2,blocks=2,split_kv,split_kv_atomic,one_quer
 decode_general:warps=8,stages=2,decode_general:warps=1,stages=8,blocks=3,decode_general:warps=4,item_cost=20,decode_general:blocks=4"
   expect_json "$TMP/r.json" '{r["status"] for r in d["results"]} <= {"ok", "skipped"} and d["summary"]["ok"] >= 300'
   expect_json "$TMP/r.json" 'all(r["status"] == "ok" for r in d["results"] if r["variant"] == "decode_general")'
+}
+
+@test "wgmma_paged matches the oracle for pages, prefills beside decodes, and heads that share a tile" {
+  must 0 attn --sweep tests/data/sweeps/emulated_paged.json --device cuda --check-only --json "$TMP/r.json" \
+    --variants wgmma_paged,wgmma_paged:packed=0,wgmma_paged:persistent=0
+  expect_json "$TMP/r.json" '{r["status"] for r in d["results"]} == {"ok"} and d["summary"]["ok"] == 135'
 }
 
 @test "decode_general matches the oracle with K and V of e4m3, and at D of 256" {

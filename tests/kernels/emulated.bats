@@ -81,6 +81,21 @@ emulate_part() {
   emulate_part 2 5 emulated_wgmma_general "$TMP/s.json"
 }
 
+@test "wgmma_paged is right for pages, prefills beside decodes, and heads that share a tile" {
+  local seed=$RANDOM tunables
+  emulate_part 3 45 emulated_wgmma_paged tests/data/sweeps/emulated_paged.json
+  drawn 1 packed=0 persistent=0
+  for tunables in "${DRAWN[@]}"; do
+    emulate_part 5 45 "emulated_wgmma_paged:$tunables" tests/data/sweeps/emulated_paged.json
+  done
+  echo "tests/data/random_sweep.py $seed 100"
+  python tests/data/random_sweep.py "$seed" 100 >"$TMP/s.json"
+  emulate_part 3 4 emulated_wgmma_paged "$TMP/s.json"
+  must 4 attn --device cpu --load "$EMULATED" --check-only --variants emulated_wgmma_paged --json "$TMP/r.json" \
+    --shape B=1,H=4/1,S=1x70,D=64,bf16,page=24 --shape B=1,H=4/1,S=1x70,D=64,bf16,page=4
+  expect_json "$TMP/r.json" 'all("page must be" in r["reason"] for r in d["results"])'
+}
+
 @test "wgmma_fp8 is right for every D, kind of scales, mask and layout" {
   emulate_part 6 83 emulated_wgmma_fp8 tests/data/sweeps/emulated_e4m3.json
   emulate_part 9 70 emulated_wgmma_fp8:warpgroups=2,emulated_wgmma_fp8:persistent=0 tests/data/sweeps/emulated_e4m3.json --filter D=64
@@ -222,6 +237,17 @@ mla_mutant() { # NAME SED
   mutant fp8 saturated 's/\(sign \& 0x80808080\) != 0/false/' "$long,outliers=0.01"
   mutant fp8 lost_for_good 's/ptx::mma_16x8x32\(c, left, b0, b1\)/c[0] = 0/' "$long,outliers=0.01"
   mutant fp8 room_unscaled 's/kMoreRoom = 0x1p-2f/kMoreRoom = 1.0f/' "$long"
+}
+
+@test "the emulated GPU finds a page of another tile, a tail that is kept, and a warpgroup without rows that waits" {
+  choose 6
+  local batch=batch=3q1s300_q200s200_2q1s70_q5s130,H=8/2,D=64,page=16,causal,lse
+  mutant_of wgmma_paged bf16 tail_kept 's/i < \(C::kKeys - keys\)/i < 0/' "$batch"
+  mutant_of wgmma_paged bf16 tail_unawaited 's/hopper::barrier_wait\(at.tail_full\(\), parity\);//' "$batch"
+  mutant_of wgmma_paged bf16 idle_short 's/drop\(2 \* tiles\)/drop(2 * tiles - 1)/' "$batch"
+  mutant_of wgmma_paged bf16 idle_unseen 's/ && \(word & wgmma_general::kIdleNext\) == 0//' "$batch"
+  mutant_of wgmma_paged bf16 page_of_next 's/left > 1 [?] left - 2/left > 1 ? left - 1/' "$batch"
+  mutant_of wgmma_paged bf16 pages_of_first 's/item.sequence \* a.entries/item.batch * a.entries/' "$batch"
 }
 
 @test "the emulated GPU finds what is wrong in the copies, lengths and sums of decode_general" {

@@ -689,6 +689,45 @@ TEST(decode_general_takes_pages_and_lengths_and_refuses_what_it_is_not_for) {
   assert_non_null(strstr(refusal(&p), "too small for two stages"));
 }
 
+/* ---- wgmma_paged ----------------------------------------------------------------------------------------------- */
+
+/* An item for each KV head of a sequence, as long as its rows fit into a tile, where heads that share K and V divide
+ * the 64 rows of a warpgroup; else an item for each query head. */
+TEST(wgmma_paged_has_the_heads_that_share_keys_in_one_tile) {
+  static const struct {
+    uint32_t B, Hq, Hkv, Sq, items;
+    int32_t packed;
+  } rows[] = {
+      {4, 32, 8, 1, 32, 1},   {4, 32, 8, 32, 32, 1},  {4, 32, 8, 33, 64, 1}, /* 32 queries of 4 heads */
+      {4, 32, 8, 1, 128, 0},                                                 /* a head each */
+      {1, 64, 1, 2, 1, 1},    {1, 64, 1, 3, 2, 1},    {2, 7, 1, 128, 14, 1},
+      {1, 12, 2, 65, 12, 1},  {1, 128, 1, 2, 128, 1}, /* 7, 6 or 128 heads are in no tile */
+      {64, 32, 8, 4, 132, 1},                         /* more items than SMs */
+  };
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    struct point p =
+        point_of("wgmma_paged", "h200", decoding(rows[i].B, rows[i].Hq, rows[i].Hkv, rows[i].Sq, 512, 128));
+    p.shape.page = 64, p.tuning.value[0] = rows[i].packed;
+    assert_null(refusal(&p));
+    assert_grid(&plan_of(&p).pass[0], rows[i].items, 1, 1);
+    assert_int_equal(plan_of(&p).tile_q, 128);
+  }
+}
+
+TEST(wgmma_paged_takes_pages_that_the_copy_engine_takes) {
+  static const uint32_t taken[] = {0, 8, 16, 128, 256}, refused[] = {1, 4, 24, 48};
+  for (size_t i = 0; i < COUNT(taken) + COUNT(refused); i++) {
+    struct point p = point_of("wgmma_paged", "h200", decoding(2, 8, 2, 5, 300, 64));
+    p.shape.page = i < COUNT(taken) ? taken[i] : refused[i - COUNT(taken)];
+    if (i < COUNT(taken))
+      assert_null(refusal(&p));
+    else
+      assert_non_null(strstr(refusal(&p), "page must be a power of two from 8 on"));
+  }
+  const struct point p = point_of("wgmma_paged", "a100", decoding(2, 8, 2, 5, 300, 64));
+  assert_non_null(strstr(refusal(&p), "compute capability must be 9.0"));
+}
+
 /* ---- mla ----------------------------------------------------------------------------------------------------- */
 
 static struct point latent(const char *gpu, uint32_t B, uint32_t Hq, uint32_t Sq, uint32_t Skv) {

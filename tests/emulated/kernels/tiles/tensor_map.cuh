@@ -22,12 +22,12 @@ inline struct status tensor_map_make(CUtensorMap *map, const void *tensor, enum 
 }
 
 inline struct status tensor_map_make(CUtensorMap *map, const void *tensor, enum attn_dtype, const attn_view &view,
-                                     uint32_t box_rows) {
+                                     uint32_t box_rows, uint32_t box_heads = 1) {
   *map = {static_cast<unsigned char *>(const_cast<void *>(tensor)),
           4,
           {view.columns, view.tokens, view.heads, view.batch},
           {2, 2 * view.token_stride, 2 * view.head_stride, 2 * view.batch_stride},
-          {64, box_rows, 1, 1}};
+          {64, box_rows, box_heads, 1}};
   return status_ok();
 }
 

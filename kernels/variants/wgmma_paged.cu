@@ -1,0 +1,144 @@
+/* wgmma_paged: batches as servers form them, on Hopper: K and V in pages, prefills and decodes in one launch
+ * (kernels/tiles/wgmma_paged_tile.cuh).
+ *
+ * Idea: as wgmma_general. The query heads that share K and V are packed into a q tile, where their number divides 64:
+ *   with four heads for a KV head, 128 rows are 32 queries of these four. A prefill then multiplies as many tiles as
+ * before. A sequence that is decoded is one item for a KV head instead of four, and its keys are read once. One of
+ * its two warpgroups has no row then, and multiplies nothing. A warp fetches tiles of keys, each lane a page of it,
+ * and reads the page table two tiles ahead. Items are taken longest first, a section of KV heads at a time, so that
+ * long decodes start with long prefills. At any time some SMs wait for memory and others for tensor cores.
+ *
+ * Source: FlashAttention-3 for heads packed into a tile; mla (this repository) for pages by the copy engine.
+ *
+ * Can win: where prefills and decodes share a launch, against kernels of mma.sync, and against kernels that split
+ *   prefills and decodes into two launches, one of which leaves the memory idle and the other one the tensor cores.
+ *
+ * Cannot: share the keys of one sequence among SMs, so that a long decode alone takes as long as one SM needs for
+ *   its keys (decode_general). Take pages of fewer than 8 tokens, or e4m3. Run anywhere but on compute
+ * capability 9.0.
+ *
+ * Floor and prediction, H200 at 1.75 GHz. A tile of 128 keys and D = 128 takes 2048 clocks of tensor cores for 128
+ *   rows, 1024 for the rows of one warpgroup, and 64 KB of memory, which is 1800 clocks of an SM's share.
+ *   wgmma_general takes 1.38 us a tile and 2.2 us more an item.
+ *
+ *       batch, 32/8 heads    tiles: prefill, decode    floor: tensor, memory    predicted    decode_general (H100)
+ *       2q2k_32q1s1k         8704, 2048                86, 33 us                130 to 145   719
+ *       q8k_64q1s8k          66560, 32768              730, 460 us              850 to 950   5381
+ *
+ * Budget, registers and shared memory: as wgmma_general with two warpgroups, and 16 bytes. */
+#include "kernels/tiles/wgmma_paged_tile.cuh"
+
+namespace attn::wgmma_paged {
+
+/* A kernel that is compiled; turn and step as in wgmma_general, whose measurements they are. */
+struct Kernel {
+  Shape shape;
+  uint32_t turn, step;
+};
+
+constexpr Kernel kKernels[] = {
+    {{{.D = 64, .slots = 12, .pingpong = 0}, 64}, 160, 114},
+    {{{.D = 128, .slots = 5, .pingpong = 0}, 128}, 220, 138},
+    {{{.D = 256, .keys = 64, .slots = 5, .pingpong = 0}, 256}, 300, 140},
+};
+
+#ifdef __CUDACC__
+static const void *main_handle(const Kernel &kernel, enum attn_dtype dtype) {
+  return for_row<std::size(kKernels)>(&kernel - kKernels, [&](auto row) {
+    return for_type<__half, __nv_bfloat16>(dtype, [](auto t) -> const void * {
+      return handle(wgmma_paged_kernel<Config<typename decltype(t)::type, kKernels[decltype(row)::value].shape>>);
+    });
+  });
+}
+static const void *order_handle(const Kernel &kernel) {
+  return for_row<std::size(kKernels)>(&kernel - kKernels, [](auto row) {
+    return handle(wgmma_general_order<Config<__nv_bfloat16, kKernels[decltype(row)::value].shape>>);
+  });
+}
+#else
+static const void *main_handle(const Kernel &, enum attn_dtype) { return nullptr; }
+static const void *order_handle(const Kernel &) { return nullptr; }
+constexpr decltype(attn_variant::bind) bind = nullptr;
+#endif
+
+enum { PACKED, PERSISTENT };
+
+static const attn_tunable tunables[] = {
+    {.name = "packed",
+     .max = 1,
+     .default_value = 1,
+     .help = "1: a q tile has the query heads that share K and V, where they are 2, 4, 8, 16, 32 or 64; 0: it has "
+             "one head"},
+    {.name = "persistent",
+     .max = 1,
+     .default_value = 1,
+     .help = "1: one block per SM loops over the q tiles, 0: one block per q tile"},
+    {.name = nullptr},
+};
+
+/* The one of the smallest D that is large enough: columns beyond the tensors' are multiplied as zeros. */
+static const Kernel *choose(const attn_problem &shape) {
+  for (const Kernel &kernel : kKernels)
+    if (shape.D <= kernel.shape.dense.D && shape.Dv <= kernel.shape.Dv) return &kernel;
+  return nullptr;
+}
+static uint32_t pack_for(const attn_problem &shape, const attn_tuning &tuning) {
+  return tuning.value[PACKED] ? pack_of(shape) : 0;
+}
+
+#ifdef __CUDACC__
+static struct status bind(const attn_problem *shape, const attn_plan *plan, const attn_buffers *buffers,
+                          attn_pass_args args[ATTN_PASSES_MAX]) {
+  const Kernel &kernel = *choose(*shape);
+  const uint32_t main = plan->pass_count - 1, pack = pack_for(*shape, plan->tuning);
+  WgmmaPagedParams params = {};
+  TRY(params_make(*shape, *buffers, kernel.shape, pack, plan->pass[main].grid[0], (double)kernel.turn / kernel.step,
+                  &params));
+  put_args(args[main], params);
+  if (main > 0) put_args(args[0], wgmma_general::order_params(*shape, *buffers, rows(kernel.shape) >> pack));
+  return status_ok();
+}
+#endif
+
+static const char *supports(const attn_problem *shape, const attn_tuning *, const device_info *device) {
+  if (device->kind != DEVICE_CUDA) return "the device must be a CUDA GPU";
+  if (device->cc_major != 9 || device->cc_minor != 0)
+    return "the compute capability must be 9.0: wgmma exists on Hopper alone";
+  if (shape->Dv % 8 != 0) return "Dv must be a multiple of 8, as the copy engine takes whole 16-byte units";
+  const Kernel *kernel = choose(*shape);
+  if (kernel == nullptr) return "Dv must be at most 256";
+  const char *why = refusal(*shape);
+  return why != nullptr ? why : check_device(*device, block_smem_bytes(kernel->shape));
+}
+
+static void plan(const attn_problem *shape, const attn_tuning *tuning, const device_info *device, attn_plan *plan) {
+  const Kernel &kernel = *choose(*shape);
+  const wgmma_tile::Shape &s = kernel.shape.dense;
+  const uint32_t pack = pack_for(*shape, *tuning);
+  plan->stages = s.slots / 2;
+  wgmma_general::plan_passes(*shape, rows(kernel.shape) >> pack, s.keys, s.groups,
+                             tuning->value[PERSISTENT] ? device->sms : 0, block_smem_bytes(kernel.shape),
+                             order_handle(kernel), main_handle(kernel, shape->dtype), plan, 1u << pack);
+}
+
+}  // namespace attn::wgmma_paged
+
+extern "C" const struct attn_variant attn_variant_wgmma_paged = {
+    .name = "wgmma_paged",
+    .summary = "Hopper: wgmma over pages, heads that share K and V in one tile; prefills and decodes in one launch",
+    .limits = "pages of 8 tokens or more, a power of two; compute capability 9.0",
+    .runs_on = DEVICE_CUDA,
+    .math = ATTN_MATH_WGMMA,
+    .takes = ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK |
+             ATTN_TAKES_LAYOUT | ATTN_TAKES_BATCH | ATTN_TAKES_PAGE,
+    .dtypes = ATTN_DTYPES_16_BITS,
+    .dtypes_why = "wgmma has no fp32 inputs",
+    .dims = {.most = 256,
+             .multiple = 8,
+             .why = "64 rows of output fill a warpgroup's registers, and the copy engine takes whole 16-byte units"},
+    .tunables = attn::wgmma_paged::tunables,
+    .supports = attn::wgmma_paged::supports,
+    .plan = attn::wgmma_paged::plan,
+    .bind = attn::wgmma_paged::bind,
+    .run = nullptr,
+};
