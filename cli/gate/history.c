@@ -54,9 +54,13 @@ static struct status add_run(struct history *history, const char *path, const st
 
 /* ---- series -------------------------------------------------------------------------------------------------- */
 
+static bool is_vendors(const char *variant_name) {
+  const struct attn_variant *variant = variant_find(variant_name);
+  return variant != NULL && variant->vendor != NULL;
+}
+
 static bool is_anchor(const struct journal_data *data, const struct record *record) {
-  const struct attn_variant *variant = variant_find(record->variant_name);
-  return (variant != NULL && variant->vendor != NULL) || strcmp(record->variant, data->run.setup.reference) == 0;
+  return is_vendors(record->variant_name) || strcmp(record->variant, data->run.setup.reference) == 0;
 }
 
 static uint64_t hash_of(const struct history_series *series) {
@@ -122,6 +126,17 @@ static struct status add_point(struct history *history, const struct journal_dat
   return status_ok();
 }
 
+/* The launches of a vendor's row are named after its library and the version. */
+static void note_library(const struct record *record, struct history_run *run) {
+  const bool is_in_turns = record->speedup.library[0] != '\0';
+  if (run->has_library_in_turns) return;
+  if (is_in_turns)
+    snprintf(run->library, sizeof run->library, "%s", record->speedup.library);
+  else if (run->library[0] == '\0' && record->plan.pass_count > 0 && is_vendors(record->variant_name))
+    snprintf(run->library, sizeof run->library, "%s", record->pass[0].name);
+  run->has_library_in_turns = is_in_turns;
+}
+
 struct status history_add(struct history *history, const char *path, const struct journal_data *data, bool *is_new) {
   const uint64_t identity = identity_of(data);
   *is_new = false;
@@ -132,6 +147,7 @@ struct status history_add(struct history *history, const char *path, const struc
   TRY(add_run(history, path, data));
   for (size_t i = 0; i < data->record_count; ++i) {
     if (data->records[i].status != CELL_ok) continue;
+    note_library(&data->records[i], &history->runs[history->run_count - 1]);
     for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; ++mode) {
       if (data->records[i].time[mode].done) TRY(add_point(history, data, &data->records[i], mode));
     }
@@ -329,11 +345,22 @@ static const struct {
   const char *name;
   size_t offset;
   bool is_shown;
-} surroundings[] = {{"attnbench", offsetof(struct history_run, program), true},
-                    {"driver", offsetof(struct history_run, driver), true},
-                    {"CUDA", offsetof(struct history_run, cuda), true},
-                    {"card", offsetof(struct history_run, card_id), false},
-                    {"host", offsetof(struct history_run, host), false}};
+  bool is_of_reference; /* it changes the times of the vendor's library alone */
+} surroundings[] = {{"attnbench", offsetof(struct history_run, program), true, false},
+                    {"driver", offsetof(struct history_run, driver), true, false},
+                    {"CUDA", offsetof(struct history_run, cuda), true, false},
+                    {"library", offsetof(struct history_run, library), true, true},
+                    {"card", offsetof(struct history_run, card_id), false, false},
+                    {"host", offsetof(struct history_run, host), false, false}};
+
+/* Can the library alone have caused the change? Not where the series is compared with something else, nor where the
+ * row's own time surely grew. */
+static bool is_by_library(const struct history *history, const struct history_series *series,
+                          const struct history_change *change) {
+  if (series->is_anchor || series->basis == HISTORY_ANCHORED) return true;
+  return (run_at(history, series, change->good)->has_library_in_turns || is_vendors(series->reference)) &&
+         change->may_be_reference && !change->own_is_slower;
+}
 
 static const char *surrounding_at(const struct history *history, const struct history_series *series, size_t point,
                                   size_t row) {
@@ -356,6 +383,9 @@ static void tell_besides(const struct history *history, const struct history_ser
   for (size_t row = 0; row < sizeof surroundings / sizeof *surroundings; ++row) {
     const char *before = surrounding_at(history, series, change->good, row),
                *after = surrounding_at(history, series, change->bad, row);
+    if (surroundings[row].is_of_reference &&
+        (before[0] == '\0' || after[0] == '\0' || !is_by_library(history, series, change)))
+      continue;
     if (is_there(history, series, change->bad, to, row, before) ||
         is_there(history, series, from, change->good + 1, row, after))
       continue;
@@ -387,6 +417,8 @@ static void judge_reference(const double *own, const double *reference, size_t f
   const struct student_score of_reference = student_welch(reference + from, at - from, reference + at, to - at);
   if (of_own.freedom == 0) return;
   out->own = of_own.mean;
+  out->own_is_slower =
+      of_own.mean - student_quantile(REFERENCE_ERROR / 2, of_own.freedom) * of_own.error > CHANGE_SHIFT_LEAST;
   out->reference = of_reference.mean;
   out->may_be_reference =
       fabs(of_own.mean) < fabs(out->point.shift) / 2 &&

@@ -48,6 +48,9 @@ struct history_run {
   bool is_foreign;             /* they lie in another repository than attnbench (--commit) */
   char program[72];            /* the attnbench that measured them; "" where its commit is theirs */
   char date[24], card[64], card_id[48], driver[32], cuda[16], version[32], host[132];
+  char library[SPEEDUP_LIBRARY_MAX]; /* behind the reference in turns, else the vendor's of which there is a row; ""
+                                        for none */
+  bool has_library_in_turns;
   double anchor[TIME_MODE_COUNT]; /* how much slower than usual the vendor's libraries were, as a difference of
                                      logarithms; NAN: none was timed */
 };
@@ -83,6 +86,7 @@ struct history_change {
   /* Of a series with a reference in turns: how the row's own time and that of the reference changed, as differences
    * of logarithms. NAN in other series. */
   double own, reference;
+  bool own_is_slower; /* by more than CHANGE_SHIFT_LEAST, with a confidence of 95 % */
   /* The reference surely changed, and the row's own time by less than half of the change. A card that changed its
    * speed at the same commit as the kernel looks the same, so such a slowdown is still a regression. */
   bool may_be_reference;

@@ -270,8 +270,8 @@ struct status history_sinks_text(const struct history *history, FILE *file) {
 /* ---- rows: a point with all that is known of it ---------------------------------------------------------------- */
 
 struct row {
-  const char *key, *variant, *mode, *commit, *date, *card, *card_id, *driver, *cuda, *version, *host, *reference,
-      *against, *path;
+  const char *key, *variant, *mode, *commit, *date, *card, *card_id, *driver, *cuda, *version, *host, *library,
+      *reference, *against, *path;
   double us, ratio, low, high, change;
 };
 
@@ -282,21 +282,14 @@ static const struct field series_fields[] = {
 };
 
 static const struct field point_fields[] = {
-    FIELD("commit", NAME, struct row, commit),
-    FIELD("date", NAME, struct row, date),
-    FIELD("card", NAME, struct row, card),
-    FIELD("card_id", NAME, struct row, card_id),
-    FIELD("driver", NAME, struct row, driver),
-    FIELD("cuda", NAME, struct row, cuda),
-    FIELD("version", NAME, struct row, version),
-    FIELD("host", NAME, struct row, host),
-    FIELD("median_us", F64, struct row, us),
-    FIELD("ratio", F64, struct row, ratio),
-    FIELD("ci_low", F64, struct row, low),
-    FIELD("ci_high", F64, struct row, high),
-    FIELD("change_ratio", F64, struct row, change),
-    FIELD("path", NAME, struct row, path),
-    {0},
+    FIELD("commit", NAME, struct row, commit),   FIELD("date", NAME, struct row, date),
+    FIELD("card", NAME, struct row, card),       FIELD("card_id", NAME, struct row, card_id),
+    FIELD("driver", NAME, struct row, driver),   FIELD("cuda", NAME, struct row, cuda),
+    FIELD("version", NAME, struct row, version), FIELD("host", NAME, struct row, host),
+    FIELD("library", NAME, struct row, library), FIELD("median_us", F64, struct row, us),
+    FIELD("ratio", F64, struct row, ratio),      FIELD("ci_low", F64, struct row, low),
+    FIELD("ci_high", F64, struct row, high),     FIELD("change_ratio", F64, struct row, change),
+    FIELD("path", NAME, struct row, path),       {0},
 };
 
 static const char *known(const char *text) { return text[0] != '\0' ? text : NULL; }
@@ -329,6 +322,7 @@ static struct row row_of(const struct history *history, const struct history_ser
   row.cuda = known(run->cuda);
   row.version = run->version;
   row.host = known(run->host);
+  row.library = known(run->library);
   row.path = run->path;
   row.us = point->us;
   row.ratio = point->ratio;

@@ -117,6 +117,7 @@ struct status steady_block(struct bench *, double seconds, double sample_us, dou
 struct speedup_reference {
   bool tried;
   char obstacle[SPEEDUP_REASON_MAX]; /* why there is no reference; "" when there is one */
+  char library[SPEEDUP_LIBRARY_MAX]; /* behind it, with its version; "" where it has none */
   uint32_t hot_launches;
   double estimate_us;
   double memset_us; /* of a short launch (bench_sample_memsets); NAN: not known, or none */

@@ -47,6 +47,8 @@ static struct status bind_reference(struct device *device, struct bench *bench, 
   plan_record(attn_case, spec, device_info(device), &record);
   if (record.status != CELL_planned) return status_make(STATUS_UNSUPPORTED, "%s", record.reason);
   TRY(bench_bind(bench, spec->variant, &record.plan, facts));
+  if (spec->variant->vendor != NULL)
+    snprintf(out->library, sizeof out->library, "%s", spec->variant->vendor->library());
   TRY(check_output(bench, &check));
   if (check.right) return prepare_timing(bench, out);
   check_explain(&check, &attn_case->shape, reason);
@@ -233,6 +235,7 @@ struct status speedup_measure(struct device *device, struct bench *bench, const 
                               const struct time_record own[TIME_MODE_COUNT], struct speedup_record *out) {
   static const enum time_mode order[] = {TIME_HOT, TIME_COLD, TIME_STEADY};
   const struct device_info *info = device_info(device);
+  snprintf(out->library, sizeof out->library, "%s", reference->library);
   for (size_t i = 0; i < sizeof order / sizeof *order; ++i) {
     const enum time_mode mode = order[i];
     if (!modes[mode]) continue;

@@ -257,6 +257,7 @@ const struct field record_ratio_fields[] = {
 
 const struct field record_speedup_fields[] = {
     FIELD_TEXT_OF("reference", struct speedup_record, reference),
+    FIELD_LABEL_OF("library", struct speedup_record, library, .left_out = true),
     FIELD_IF("cold", struct speedup_record, mode[TIME_COLD], mode[TIME_COLD].done, record_ratio_fields, .column = ""),
     FIELD_IF("hot", struct speedup_record, mode[TIME_HOT], mode[TIME_HOT].done, record_ratio_fields, .column = ""),
     FIELD_IF("steady", struct speedup_record, mode[TIME_STEADY], mode[TIME_STEADY].done, record_ratio_fields,

@@ -197,11 +197,12 @@ struct ratio_record {
 /* A larger data_dependence_ratio is more than what two hot times of one kernel differ by. */
 #define RECORD_DEPENDENCE_MOST 1.03
 
-enum { SPEEDUP_REASON_MAX = 240 };
+enum { SPEEDUP_REASON_MAX = 240, SPEEDUP_LIBRARY_MAX = 40 };
 
 struct speedup_record {
-  char reference[VARIANT_SPEC_MAX]; /* spec text; empty when there is none */
-  char reason[SPEEDUP_REASON_MAX];  /* why no mode was measured; empty when one was */
+  char reference[VARIANT_SPEC_MAX];  /* spec text; empty when there is none */
+  char library[SPEEDUP_LIBRARY_MAX]; /* behind the reference, "cuDNN 9.14.0"; empty where it has none */
+  char reason[SPEEDUP_REASON_MAX];   /* why no mode was measured; empty when one was */
   struct ratio_record mode[TIME_MODE_COUNT];
 };
 

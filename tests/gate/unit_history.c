@@ -33,6 +33,9 @@ struct world {
   bool in_turns, has_anchor, has_card; /* a reference in turns; rows of cudnn; a card that changes */
   const char *driver;                  /* another driver from commit 250 on */
   double of_reference;                 /* how the time of the reference changes at commit 380, as a logarithm */
+  const char *library;                 /* another version of cuDNN from commit 380 on; needs rows of cudnn */
+  size_t library_at;                   /* or from this one on */
+  const char *reference_library;       /* another version of the library of the reference in turns from 380 on */
 };
 
 static void add_run(struct history *history, struct world world, size_t commit) {
@@ -54,6 +57,14 @@ static void add_run(struct history *history, struct world world, size_t commit) 
     record->time[TIME_HOT].us.ci_high = us * 1.002;
     if (i == CELLS && world.has_anchor) data_record(record, CELLS + 1, "cudnn", CELL_ok);
     if (i == CELLS && world.has_anchor) data_observe(record, TIME_HOT, us, 1980);
+    if (i == CELLS && world.library != NULL) {
+      record->plan.pass_count = 1;
+      snprintf(record->pass[0].name, sizeof record->pass[0].name, "%s",
+               commit >= (world.library_at > 0 ? world.library_at : 380) ? world.library : "cuDNN 9.14.0");
+    }
+    if (world.reference_library != NULL)
+      snprintf(record->speedup.library, sizeof record->speedup.library, "%s",
+               commit >= 380 ? world.reference_library : "fa3 3.0.0");
     if (!world.in_turns || i == CELLS) continue;
     snprintf(record->speedup.reference, sizeof record->speedup.reference, "cudnn");
     const double ratio = 90 * exp(card + (commit >= 380 ? world.of_reference : 0) + 0.002 * normal()) / us;
@@ -187,6 +198,34 @@ TEST(a_change_of_the_reference_is_named) {
   history_sinks_doubt(&item, doubt);
   assert_string_equal(doubt, "");
   assert_true(item.series->changes[1].may_be_reference);
+  history_free(&history);
+}
+
+/* Another version of the reference's library is named like another driver, but excuses no row whose own time changed.
+ */
+TEST(a_change_of_the_vendors_library_is_no_regression) {
+  struct history history =
+      make((struct world){.in_turns = true, .has_anchor = true, .of_reference = -0.05, .library = "cuDNN 9.15.1"});
+  const struct history_series *series = series_of(&history, 7);
+  assert_int_equal(series->change_count, 1);
+  assert_string_equal(series->changes[0].besides, "another library (cuDNN 9.14.0, then cuDNN 9.15.1)");
+  assert_false(history_is_regression(series, &series->changes[0]));
+  history_free(&history);
+  history = make((struct world){.in_turns = true, .has_anchor = true, .library = "cuDNN 9.15.1", .library_at = 400});
+  series = series_of(&history, 2);
+  assert_int_equal(series->change_count, 1);
+  assert_string_equal(series->changes[0].besides, "");
+  assert_true(history_is_regression(series, &series->changes[0]));
+  history_free(&history);
+}
+
+TEST(a_change_of_the_library_of_the_reference_is_no_regression) {
+  struct history history =
+      make((struct world){.in_turns = true, .of_reference = -0.05, .reference_library = "fa3 3.0.1"});
+  const struct history_series *series = series_of(&history, 7);
+  assert_int_equal(series->change_count, 1);
+  assert_string_equal(series->changes[0].besides, "another library (fa3 3.0.0, then fa3 3.0.1)");
+  assert_true(history_is_regression(series_of(&history, 1), &series_of(&history, 1)->changes[0]));
   history_free(&history);
 }
 

@@ -68,6 +68,7 @@ measure() {
 @test "a function may be the reference" {
   must 0 measure right --shape B=1,H=2,S=32,D=16 --variants right,cpu_flash --reference right --modes hot
   expect_json "$TMP/r.json" '[r["speedup_vs"]["reference"] for r in d["results"] if r["variant"] == "cpu_flash"] == ["right"]'
+  expect_json "$TMP/r.json" '[r["speedup_vs"]["library"].split()[0] for r in d["results"] if r["variant"] == "cpu_flash"] == ["NumPy"]'
 }
 
 @test "what a function does wrong costs its own cell, and the reason is Python's" {
