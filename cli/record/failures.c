@@ -2,6 +2,7 @@
 #include "cli/record/record.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "cli/base/text.h"
 
@@ -29,8 +30,30 @@ static void append_counts(const struct record *records, size_t count, char out[F
   text_append(out, FAILURES_TEXT_MAX, ")");
 }
 
+/* Was the variant loaded? It is none of those that are built in. */
+static bool is_loaded(const struct record *record) {
+  const struct attn_variant *variant = variant_find(record->variant_name);
+  return variant == NULL || variant_is_added(variant);
+}
+
+static bool is_always_skipped(const struct record *records, size_t count, const struct record *of) {
+  for (size_t i = 0; i < count; ++i) {
+    if (records[i].status != CELL_skipped && strcmp(records[i].variant_name, of->variant_name) == 0) return false;
+  }
+  return true;
+}
+
+const struct record *failures_loaded_skipped(const struct record *records, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    const struct record *record = &records[i];
+    if (record->status == CELL_skipped && is_loaded(record) && is_always_skipped(records, count, record))
+      return record;
+  }
+  return NULL;
+}
+
 void failures_text(const struct record *records, size_t count, uint64_t expected, char out[FAILURES_TEXT_MAX]) {
-  const struct record *first = first_failed(records, count);
+  const struct record *first = first_failed(records, count), *unmeasured = failures_loaded_skipped(records, count);
   const uint64_t missing = expected > count ? expected - count : 0;
   size_t failed = 0, left_out = 0, skipped = 0;
   out[0] = '\0';
@@ -45,8 +68,11 @@ void failures_text(const struct record *records, size_t count, uint64_t expected
   if (skipped == count && count > 0)
     text_append(out, FAILURES_TEXT_MAX, "%severy row is skipped, first: %s %s: %s", missing > 0 ? ", " : "",
                 records[0].attn_case.key, records[0].variant, records[0].reason);
+  else if (unmeasured != NULL)
+    text_append(out, FAILURES_TEXT_MAX, "%severy row of %s is skipped, first: %s: %s", missing > 0 ? ", " : "",
+                unmeasured->variant_name, unmeasured->attn_case.key, unmeasured->reason);
   if (first == NULL) return;
-  text_append(out, FAILURES_TEXT_MAX, "%s%zu of %" PRIu64 " cells %s", missing > 0 ? ", " : "", failed, expected,
+  text_append(out, FAILURES_TEXT_MAX, "%s%zu of %" PRIu64 " cells %s", out[0] != '\0' ? ", " : "", failed, expected,
               left_out < failed ? "failed" : "have no result");
   append_counts(records, count, out);
   text_append(out, FAILURES_TEXT_MAX, ", first: %s %s: %s", first->attn_case.key, first->variant, first->reason);

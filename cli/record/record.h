@@ -357,8 +357,11 @@ enum { FAILURES_TEXT_MAX = 1280 };
 /* Writes "2 of 4 cells failed (1 implausible, 1 timeout), first: KEY VARIANT: reason". `expected` is the number of
  * cells of the run; missing records are counted too. A cell failed when its status has an exit code other than 0;
  * where all of them were left out they "have no result". The named cell is the first `wrong` one, else the first that
- * failed. "" when no cell failed and none is missing. */
+ * failed. Says so where every row is skipped, or every row of a loaded variant. "" for nothing of all this. */
 void failures_text(const struct record *, size_t count, uint64_t expected, char out[FAILURES_TEXT_MAX]);
+
+/* The first row of a loaded variant of which every row is skipped; NULL: there is none. */
+const struct record *failures_loaded_skipped(const struct record *, size_t count);
 
 /* The event overhead: the time that the pair of events around a launch adds to a cold time. It is measured with an
  * empty kernel (event_overhead_us of the device line). A hot time is the mean of a graph of launches and has none. */

@@ -127,12 +127,13 @@ static struct status derive_rows(struct report *report, const struct diagnose_ev
   return status_ok();
 }
 
-/* A run whose rows are all skipped has no result. A plan of such rows says just that, and a shard may hold no others.
- */
-static bool is_all_skipped(const struct report *report) {
+/* Has a run no result, or none of a loaded variant, since all rows are skipped? A plan of such rows says just that,
+ * and a shard may hold no others. */
+static bool lacks_result(const struct report *report) {
   const struct journal_data *journal = report->journal;
   return journal->has_device && journal->run.shard[0] == '\0' && report->row_count > 0 &&
-         report->status_count[CELL_skipped] == report->row_count;
+         (report->status_count[CELL_skipped] == report->row_count ||
+          failures_loaded_skipped(report->records, report->row_count) != NULL);
 }
 
 static void count_statuses(struct report *report) {
@@ -144,7 +145,7 @@ static void count_statuses(struct report *report) {
     ++report->status_count[status];
     if (exit != EXIT_CODE_OK && worst != EXIT_CODE_WRONG) worst = exit;
   }
-  if (is_all_skipped(report)) worst = EXIT_CODE_COVERAGE;
+  if (worst == EXIT_CODE_OK && lacks_result(report)) worst = EXIT_CODE_COVERAGE;
   report->exit_code = worst;
 }
 

@@ -115,7 +115,8 @@ expect_bad() {
 }
 
 @test "several objects are loaded side by side; one of them twice is a name taken" {
-  must 0 run_with "$EXAMPLE" --load "$(plugin bad_reason)"
+  must 4 run_with "$EXAMPLE" --load "$(plugin bad_reason)"
+  expect_err 'every row of bad_reason is skipped, first: '
   expect_json "$TMP/r.json" '{"example_cpu", "bad_reason"} <= {r["variant"] for r in d["results"]}'
   rm "$TMP/r.json"
   must 2 run_with "$EXAMPLE" --load "$EXAMPLE"
