@@ -135,7 +135,9 @@ NVCC_ALL = -std=c++20 $(CPPFLAGS_ALL) $(WARN_NVCC) $(NVCCFLAGS) $(NVCC_EXPORT) $
 # One program (tests/units.c) has all unit tests, and the fuzz targets where libFuzzer does not run them.
 TEST_CFLAGS = $(CMOCKA_CFLAGS) $(patsubst %.c.o,-Dmain=%,$(filter unit_% replay.%,$(@F))) \
     $(if $(findstring fuzzer,$(SANITIZE)),,$(patsubst %.c.o,-DLLVMFuzzerTestOneInput=%,$(filter fuzz_%,$(@F))))
-LD_ALL = -pthread -rdynamic $(LDFLAGS) $(SANITIZE_FLAGS)
+# -z now: the table of functions is complete and read-only once the program runs, so that a change of it can be told
+# (cli/measure/leftovers.c).
+LD_ALL = -pthread -rdynamic -Wl,-z,relro,-z,now $(LDFLAGS) $(SANITIZE_FLAGS)
 LIBS_ALL = $(CJSON_LIBS) $(if $(filter 1,$(WITH_CUDA)),$(CUDA_LIBS)) -ldl -lpthread -lm
 
 # CUDA=1 without nvcc must not find what CUDA=0 left behind.

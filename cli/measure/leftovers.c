@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
 #include <locale.h>
 #include <sched.h>
 #include <signal.h>
@@ -131,6 +132,43 @@ static uint64_t attributes(void) {
   return MIX(HASH_EMPTY, others);
 }
 
+/* What the loader made read-only in the program, its table of functions (GOT) included. */
+static int add_read_only(struct dl_phdr_info *object, size_t size, void *hash) {
+  (void)size;
+  for (size_t i = 0; i < object->dlpi_phnum; ++i) {
+    const ElfW(Phdr) *part = &object->dlpi_phdr[i];
+    const ElfW(Addr) page = (ElfW(Addr))sysconf(_SC_PAGESIZE), begin = object->dlpi_addr + part->p_vaddr;
+    if (part->p_type != PT_GNU_RELRO) continue;
+    /* The loader protects whole pages: what lies behind the last one is written as usual. */
+    const ElfW(Addr) end = (begin + part->p_memsz) / page * page;
+    if (end > begin) *(uint64_t *)hash = hash_add(*(uint64_t *)hash, (const void *)begin, end - begin);
+  }
+  return 1; /* the program comes first, and alone is read */
+}
+static uint64_t table_of_functions(void) {
+  uint64_t hash = HASH_EMPTY;
+  dl_iterate_phdr(add_read_only, &hash);
+  return hash;
+}
+
+/* Of the process that started this one: it starts the next workers, which inherit them. */
+static uint64_t of_parent(void) {
+  static const __rlimit_resource_t limits[] = {RLIMIT_AS,    RLIMIT_CORE,    RLIMIT_CPU,  RLIMIT_DATA,
+                                               RLIMIT_FSIZE, RLIMIT_MEMLOCK, RLIMIT_NICE, RLIMIT_NOFILE,
+                                               RLIMIT_NPROC, RLIMIT_STACK};
+  const pid_t parent = getppid();
+  const int priority = getpriority(PRIO_PROCESS, (id_t)parent), policy = sched_getscheduler(parent);
+  uint64_t hash = MIX(MIX(HASH_EMPTY, priority), policy);
+  cpu_set_t set;
+  if (sched_getaffinity(parent, sizeof set, &set) == 0) hash = MIX(hash, set);
+  for (size_t i = 0; i < sizeof limits / sizeof *limits; ++i) {
+    struct rlimit limit = {0, 0};
+    prlimit(parent, limits[i], NULL, &limit);
+    hash = MIX(MIX(hash, limit.rlim_cur), limit.rlim_max);
+  }
+  return hash;
+}
+
 static const struct {
   uint64_t (*read)(void);
   const char *changed;
@@ -145,6 +183,8 @@ static const struct {
     {cpu_affinity, "changed the CPU affinity"},
     {scheduling, "changed the nice value or the scheduling policy"},
     {attributes, "changed its process group or attributes (prctl)"},
+    {of_parent, "changed the priority, the CPU affinity or limits of the process that starts workers"},
+    {table_of_functions, "changed the program's table of functions"},
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };
 _Static_assert((int)SETTINGS <= (int)LEFTOVERS_SETTINGS_MAX, "a state has room for each");
@@ -199,9 +239,16 @@ static bool is_exiting(uint64_t thread) {
   return (flags & exiting) != 0;
 }
 
+static bool has_driver(void) {
+  void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  if (driver != NULL) dlclose(driver);
+  return driver != NULL;
+}
+
 /* The CUDA driver opens devices and starts named threads when it first needs them, in any cell. */
 static bool is_drivers(const char *folder, uint64_t id) {
   char path[64], text[128] = "";
+  if (!has_driver()) return false;
   if (folder == descriptors_folder) {
     snprintf(path, sizeof path, "%s/%llu", folder, (unsigned long long)id);
     return readlink(path, text, sizeof text - 1) > 0 && strncmp(text, "/dev/nvidia", 11) == 0;

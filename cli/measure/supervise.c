@@ -2,6 +2,7 @@
 #include "cli/measure/supervise.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -226,6 +227,25 @@ static struct status lose_failed(struct supervisor *s, const struct cell_request
   return record_lost(s, request, CELL_error, failure.text, out);
 }
 
+/* By how much the time that a worker says a cell took may differ from what passed here: a busy machine delays the
+ * answer. */
+static const double clock_share = 0.1, clock_slack_s = 0.4;
+
+static bool is_of_other_clock(const struct record *record, double passed_s) {
+  return record->wall_s > 0 && fabs(passed_s - record->wall_s) > clock_slack_s + clock_share * passed_s;
+}
+
+/* Code that runs in a worker can change the functions that read the time there, but not here. */
+static struct status lose_clock(struct supervisor *s, const struct cell_request *request, double passed_s,
+                                struct record *out) {
+  char reason[RECORD_REASON_MAX];
+  snprintf(reason, sizeof reason,
+           "its process says that the cell took %.2f s, and %.2f s passed: something in it changed a clock",
+           out->wall_s, passed_s);
+  channel_end(&s->channel, patience_s, NULL);
+  return record_lost(s, request, CELL_error, reason, out);
+}
+
 static struct status receive_cell(struct supervisor *s, struct channel_answer *answer) {
   TRY(channel_receive(&s->channel, s->cell_timeout_s, answer));
   if (s->at_reference || !is_at_reference(answer)) return status_ok();
@@ -235,13 +255,16 @@ static struct status receive_cell(struct supervisor *s, struct channel_answer *a
 
 static struct status ask_cell(struct supervisor *s, const struct cell_request *request, struct record *out) {
   struct channel_answer answer = {.result = CHANNEL_CLOSED};
+  const double sent_s = clock_now_s();
   s->at_reference = false;
   if (channel_send(&s->channel, request, sizeof *request)) TRY(receive_cell(s, &answer));
+  const double passed_s = clock_now_s() - sent_s;
   if (answer.result != CHANNEL_LINE) return lose_cell(s, request, answer.result, out);
   if (is_failure(&answer)) return lose_failed(s, request, &answer, out);
   const struct status status = read_answer(request, &answer, out);
   if (status.code == STATUS_INPUT) return lose_unreadable(s, request, out);
   TRY(status);
+  if (is_of_other_clock(out, passed_s)) return lose_clock(s, request, passed_s, out);
   /* Its device may be unusable, or the next cell would inherit what this one left. */
   if (out->status == CELL_error || out->left[0] != '\0') channel_end(&s->channel, patience_s, NULL);
   return status_ok();

@@ -112,6 +112,15 @@ expect_left() {
   expect_left affinity "changed the CPU affinity"
 }
 
+@test "a changed table of functions is charged, and times by a clock that was changed are no result" {
+  case $(uname -m) in x86_64 | aarch64) ;; *) skip "the plug-in knows the relocations of x86-64 and of 64-bit Arm" ;; esac
+  expect_left clock "changed the program\'s table of functions"
+  LEAVES=clock must 4 attn --sweep "$SWEEP" --device cpu --load "$LEAVES_SO" --variants leaves,cpu_ref --modes steady --reference none \
+    --json "$TMP/r.json"
+  expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["error", "ok"]'
+  expect_json "$TMP/r.json" '"passed: something in it changed a clock" in d["results"][0]["reason"]'
+}
+
 @test "another rounding mode is charged as such, and no input is said to be changed" {
   expect_left rounding "changed the floating-point mode"
   expect_left rounding_supports "changed the floating-point mode"

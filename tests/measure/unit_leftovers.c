@@ -1,11 +1,13 @@
 /* What a process leaves is told by name, and what it tidied up is not. */
 #include <fcntl.h>
 #include <fenv.h>
+#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -123,6 +125,40 @@ static void replace_descriptor(void) {
   close(fds[1]);
 }
 
+/* Named as those of CUDA's driver, which this process has not loaded. */
+static void *wait_as_driver(void *unused) {
+  prctl(PR_SET_NAME, "cuda00001400006");
+  return wait_for_ever(unused);
+}
+
+static void leave_named_thread(void) {
+  pthread_t thread;
+  char name[16] = "";
+  pthread_create(&thread, NULL, wait_as_driver, NULL);
+  while (strncmp(name, "cuda", 4) != 0) pthread_getname_np(thread, name, sizeof name);
+}
+
+static int change_first_byte(struct dl_phdr_info *object, size_t size, void *unused) {
+  (void)size, (void)unused;
+  for (size_t i = 0; i < object->dlpi_phnum; ++i) {
+    const ElfW(Phdr) *part = &object->dlpi_phdr[i];
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    unsigned char *begin = (unsigned char *)object->dlpi_addr + part->p_vaddr;
+    if (part->p_type != PT_GNU_RELRO) continue;
+    mprotect(begin - (uintptr_t)begin % page, page, PROT_READ | PROT_WRITE);
+    *begin ^= 1;
+  }
+  return 1;
+}
+static void change_functions(void) { dl_iterate_phdr(change_first_byte, NULL); }
+
+static void change_parent(void) {
+  struct rlimit limit;
+  prlimit(getppid(), RLIMIT_NOFILE, NULL, &limit);
+  --limit.rlim_cur;
+  prlimit(getppid(), RLIMIT_NOFILE, &limit, NULL);
+}
+
 static void leave_several(void) {
   fesetround(FE_DOWNWARD);
   umask(umask(0) ^ 1);
@@ -142,15 +178,21 @@ TEST(what_is_left_is_told_by_name) {
       {leave_limit, "changed resource limits"},
       {leave_descriptors, "left 2 descriptors open"},
       {replace_descriptor, "changed 1 descriptor"},
+      {leave_named_thread, "left 1 thread running"},
+      {change_functions, "changed the program's table of functions"},
+      {change_parent, "changed the priority, the CPU affinity or limits of the process that starts workers"},
       {leave_several,
        "changed the floating-point mode (rounding or denormals); changed the handler of signal 10; changed the "
        "umask; "
        "changed the environment"},
   };
+  struct rlimit limit; /* of this process, which change_parent changes */
+  getrlimit(RLIMIT_NOFILE, &limit);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     char text[TEXT_MAX];
     if (cases[i].change == leave_timer && access("/proc/self/timers", R_OK) != 0) continue;
     left_by(cases[i].change, text);
+    setrlimit(RLIMIT_NOFILE, &limit);
     assert_string_equal(text, cases[i].text);
   }
 }
