@@ -21,30 +21,57 @@ def energy(row):
     return f"{row['energy_pj_per_flop']:.3f} pJ/FLOP" if "energy_pj_per_flop" in row else "-"
 
 
-def steady_ratio(row):
+ASIDE = " †"
+ASIDE_NOTE = ("† The quotient of the two steady times lies outside of this interval. Each time was taken alone, for seconds: the card may have been "
+              "warmer or cooler than in the turns of the ratio.")
+
+
+def aside(row, reference):
+    """Does the quotient of the two steady times contradict the interval of the ratio beside them?"""
     ratio = (row["speedup_vs"] or {}).get("steady")
-    return f"{ratio['ratio']:.3f} ({ratio['ci95_low']:.3f} to {ratio['ci95_high']:.3f})" if ratio else "-"
+    if not ratio or not reference:
+        return False
+    quotient = reference["time"]["steady"]["median_us"] / row["time"]["steady"]["median_us"]
+    return not ratio["ci95_low"] <= quotient <= ratio["ci95_high"]
 
 
-def line(row):
+def steady_ratio(row, reference):
+    ratio = (row["speedup_vs"] or {}).get("steady")
+    if not ratio:
+        return "-"
+    return f"{ratio['ratio']:.3f} ({ratio['ci95_low']:.3f} to {ratio['ci95_high']:.3f})" + (ASIDE if aside(row, reference) else "")
+
+
+def line(row, reference):
     time, burst = row["time"]["steady"], speedup(row)
     return [case_label(row["key"]), f"`{row['variant']}`", significant(tflops(row)), significant(tflops(row, "steady")),
             microseconds(time["median_us"]), megahertz(time), watts(time), energy(row), f"{burst:.3f}" if burst else "-",
-            steady_ratio(row)]
+            steady_ratio(row, reference)]
+
+
+def is_steady(row):
+    return bool(row and row["time"] and row["time"].get("steady"))
 
 
 def rows_of(reports):
-    """The fastest kernel here and the reference of each case, where both have a steady time."""
+    """(row, its reference's row or None) of the fastest kernel here and of the others of each case, where they have a steady time."""
     made = []
     for rows in reports.cases(SWEEP).values():
         best = own_best(rows)
         shown = [best[1], *(row for row in rows.values() if best and row["variant"] != best[1]["variant"])] if best else []
-        made += [row for row in shown if row["time"] and row["time"].get("steady")]
+        for row in filter(is_steady, shown):
+            reference = rows.get((row["speedup_vs"] or {}).get("reference"))
+            made.append((row, reference if is_steady(reference) else None))
     return made
 
 
 def lines(reports):
-    return table(COLUMNS, [line(row) for row in rows_of(reports)], COLUMNS[2:])
+    return table(COLUMNS, [line(*pair) for pair in rows_of(reports)], COLUMNS[2:])
+
+
+def note_of(made):
+    """What the mark in a table means; empty when no row has it."""
+    return ASIDE_NOTE if ASIDE in made else ""
 
 
 def blocks(reports):
@@ -58,4 +85,5 @@ def blocks(reports):
                "card's, by the driver's energy counter" + (f", and includes the {idle:.0f} W that it drew before the run." if idle else "."))
     ratios = ("The speedup is the reference's time over the kernel's. The burst's is taken in turns of less than a millisecond, both "
               "sides at one clock; the steady one in turns of a second, each side at the clock that it keeps alone.")
-    return [opening, ratios, lines(reports)]
+    made = lines(reports)
+    return [opening, ratios, made, *filter(None, [note_of(made)])]

@@ -6,7 +6,7 @@ Journals (results/<gpu>/<sweep>.journal) are what runs measured and are never ed
 report. The pages and plots are made from these reports, from PyTorch's (torch_<sweep>.json, by sdpa_baseline.py), from
 the timer's self-test (timer_selftest.json), from tables of scripts/proof/ (timer.json, counters.json, gate.json), and
 from what is written by hand: predictions (ladder.json) and claims (origins.json). A generated block of README.md
-is between <!-- begin NAME --> and <!-- end NAME -->; the names are v3-output and headline. results/history.md has one too,
+is between <!-- begin NAME --> and <!-- end NAME -->; the names are v3-output, headline and steady. results/history.md has one too,
 own-history, from the runs of old commits in results/<gpu>/history.
 
   scripts/results/update_results.py            write what is out of date

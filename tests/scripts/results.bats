@@ -324,6 +324,14 @@ for row in kept["results"]:
 text = "\n".join(steady.blocks(Reports({"steady": kept})))
 assert text.count("| 659 |") == 6 and text.count("| 1320 MHz | 688 W | 1.043 pJ/FLOP |") == 6, text
 assert text.count("1.156 (1.146 to 1.174)") == sum(bool(row["speedup_vs"]) for row in kept["results"] if row["variant"] == "wgmma"), text
+rows = next(iter(Reports({"steady": kept}).cases("steady").values()))
+own, reference = rows["wgmma"], rows["cudnn"]
+quotient = reference["time"]["steady"]["median_us"] / own["time"]["steady"]["median_us"]
+for low, high, is_aside in ((0.99, 1.01, False), (1.001, 1.002, True), (0.9, 0.999, True)):
+    own["speedup_vs"]["steady"] = {"ratio": quotient * (low + high) / 2, "ci95_low": quotient * low, "ci95_high": quotient * high}
+    made = " ".join(steady.line(own, reference))
+    assert made.endswith(" †") == is_aside == bool(steady.note_of(made)), made
+assert not steady.aside(own, None) and not steady.aside(reference, reference)
 PY
 }
 
