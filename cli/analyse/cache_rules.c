@@ -146,7 +146,9 @@ static double dram_share(const struct rules_row *row, const struct wide_row *wid
 }
 
 /* Products in e4m3 need no conversion. Where Q has 16 bits or more, each number of K and V is converted. */
-static bool converts(const struct attn_problem *s) { return s->dtype != ATTN_E4M3 && attn_kv_dtype(s) == ATTN_E4M3; }
+static bool converts(const struct attn_problem *s) {
+  return !attn_dtype_is_scaled(s->dtype) && attn_dtype_is_scaled(attn_kv_dtype(s));
+}
 
 bool cache_rules_convert_bound(const struct rules_row *row, struct finding *f) {
   if (!converts(row->shape) || !isfinite(row->now_us)) return false;

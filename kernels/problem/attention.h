@@ -107,7 +107,7 @@ static inline ATTN_HD enum attn_dtype attn_kv_dtype(const struct attn_problem *p
 }
 static inline ATTN_HD enum attn_dtype attn_out_dtype(const struct attn_problem *p) {
   if (p->out_dtype != 0) return (enum attn_dtype)(p->out_dtype - 1);
-  return p->dtype == ATTN_E4M3 ? ATTN_BF16 : p->dtype;
+  return attn_dtype_is_scaled(p->dtype) ? ATTN_BF16 : p->dtype;
 }
 
 /* The mask of each sequence where all have Sq queries and Skv keys; sequence.h has that of one of a ragged batch. */

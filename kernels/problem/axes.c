@@ -125,7 +125,7 @@ void axes_complete(struct attn_problem *problem) {
   const unsigned out_dtype = problem->out_dtype;
   problem->out_dtype = 0;
   if (out_dtype != 1 + (unsigned)attn_out_dtype(problem)) problem->out_dtype = out_dtype;
-  if (problem->dtype == ATTN_E4M3) problem->kv_dtype = 0;
+  if (attn_dtype_is_scaled(problem->dtype)) problem->kv_dtype = 0;
 }
 
 uint32_t axes_least(const struct attn_axis *axis) {
@@ -468,7 +468,7 @@ static bool packing_is_sound(const struct attn_problem *p, const char *key, char
 /* A type of its own is for what e4m3 is not rounded to, scales are for e4m3. */
 static bool types_are_sound(const struct attn_problem *p, const char *key, char why[AXIS_WHY_MAX]) {
   const bool has_scales = attn_is_scaled(p, ATTN_K);
-  const char *axis = p->out_dtype != 0 && p->dtype != ATTN_E4M3 ? "out_dtype where dtype is not e4m3"
+  const char *axis = p->out_dtype != 0 && !attn_dtype_is_scaled(p->dtype) ? "out_dtype where dtype is not e4m3"
                      : p->scales != ATTN_SCALES_HEAD && !has_scales
                          ? "scales where neither dtype nor kv_dtype is e4m3"
                      : p->kv_dtype != 0 && p->layout == ATTN_QKV ? "kv_dtype where layout is qkv"

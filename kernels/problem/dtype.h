@@ -83,6 +83,17 @@ static inline ATTN_HD uint32_t attn_dtype_sign(enum attn_dtype dtype) {
   return 0;
 }
 
+/* Do tensors of the type come with scales? O, which has none, is then of another type. */
+static inline ATTN_HD bool attn_dtype_is_scaled(enum attn_dtype dtype) {
+  switch (dtype) {
+    case ATTN_F16:
+    case ATTN_BF16:
+    case ATTN_F32: return false;
+    case ATTN_E4M3: return true;
+  }
+  return false;
+}
+
 /* The bits of element `index` of a tensor. */
 static inline ATTN_HD uint32_t attn_dtype_load(enum attn_dtype dtype, const void *data, uint64_t index) {
   switch (dtype) {

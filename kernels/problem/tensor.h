@@ -96,7 +96,7 @@ static inline ATTN_HD enum attn_dtype attn_dtype_of(const struct attn_problem *p
 
 /* Whether the elements of Q, K or V are to be multiplied by scales, which are a tensor of their own. */
 static inline ATTN_HD bool attn_is_scaled(const struct attn_problem *p, enum attn_role role) {
-  return (role == ATTN_Q || role == ATTN_K || role == ATTN_V) && attn_dtype_of(p, role) == ATTN_E4M3;
+  return (role == ATTN_Q || role == ATTN_K || role == ATTN_V) && attn_dtype_is_scaled(attn_dtype_of(p, role));
 }
 
 /* The scales of Q, K or V, and back. */

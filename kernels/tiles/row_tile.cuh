@@ -267,6 +267,7 @@ struct Row {
 
   /* The same where O is of another type than T. */
   __device__ __forceinline__ void store_as(attn_dtype dtype, void *o, size_t first, uint32_t D) const {
+    static_assert(ATTN_DTYPE_COUNT == 4, "a new type needs a case below: nvcc lets a kernel lack one");
     switch (dtype) {
       case ATTN_F16: store(static_cast<__half *>(o) + first, D); break;
       case ATTN_BF16: store(static_cast<__nv_bfloat16 *>(o) + first, D); break;

@@ -12,6 +12,7 @@
 namespace attn {
 
 inline CUtensorMapDataType tensor_map_type(enum attn_dtype dtype) {
+  static_assert(ATTN_DTYPE_COUNT == 4, "a new type needs a case below: nvcc does not warn of one that is missing");
   switch (dtype) {
     case ATTN_F16: return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
     case ATTN_BF16: return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;

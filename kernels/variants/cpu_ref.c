@@ -38,7 +38,7 @@ const struct attn_variant attn_variant_cpu_ref = {
     .takes = ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK |
              ATTN_TAKES_LAYOUT | ATTN_TAKES_BATCH | ATTN_TAKES_E4M3 | ATTN_TAKES_PAGE | ATTN_TAKES_V_IN_K |
              ATTN_TAKES_SPARSE,
-    .dtypes = ATTN_DTYPES_ALL,
+    .dtypes = ATTN_DTYPES_FLOAT | ATTN_DTYPE_BIT(ATTN_E4M3),
     .supports = cpu_ref_supports,
     .plan = cpu_ref_plan,
     .run = cpu_ref_run,

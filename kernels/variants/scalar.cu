@@ -155,7 +155,7 @@ extern "C" const struct attn_variant attn_variant_scalar = {
     .runs_on = DEVICE_CUDA,
     .math = ATTN_MATH_FP32,
     .takes = attn::row_tile::kTakes, /* problems with an axis whose bit is not set here are skipped */
-    .dtypes = ATTN_DTYPES_ALL,
+    .dtypes = ATTN_DTYPES_FLOAT | ATTN_DTYPE_BIT(ATTN_E4M3),
     .dims = {.most = 128, .why = "a row's output is held in the registers of one thread"},
     .tunables = nullptr,
     .supports = attn::scalar_supports,

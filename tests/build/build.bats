@@ -302,3 +302,19 @@ BATS
   must 1 capture scripts/build/check_spills.sh "$TMP/a.ptxas"
   expect_out "not ok - ptxas serialises wgmma"
 }
+
+# A row of dtypes.def for a type that no code knows.
+@test "a type that is not everywhere yet does not compile, on the host or in kernels" {
+  local file overlay=$TMP/overlay
+  mkdir -p "$overlay/kernels/problem"
+  { cat kernels/problem/dtypes.def && echo 'DTYPE(E5M2, "e5m2", 1, 0x1p-3, 0x1p-16, 0.5, "")'; } >"$overlay/kernels/problem/dtypes.def"
+  for file in kernels/registry.c kernels/cpu/arithmetic.c kernels/cpu/oracle.c cli/measure/check.c cli/record/checked.c kernels/problem/dtype.c; do
+    must 0 capture gcc -std=gnu11 -D_GNU_SOURCE -fsyntax-only -Wswitch -Werror -I. "$file"
+    must 1 capture gcc -std=gnu11 -D_GNU_SOURCE -fsyntax-only -Wswitch -Werror "-I$overlay" -I. "$file"
+    expect_err "E5M2" "not handled in switch"
+  done
+  # nvcc compiles a switch that lacks a case without a word.
+  for file in $(grep -rlE 'switch \(dtype\)' kernels/tiles); do
+    grep -q 'static_assert(ATTN_DTYPE_COUNT == ' "$file" || fail "$file has a switch by type and no static_assert of how many there are"
+  done
+}
