@@ -972,31 +972,38 @@ struct GeneralMultiplier : Multiplier<C> {
     }
   }
 
-  __device__ __forceinline__ void run(uint32_t items) {
-    if (wgmma_tile::item_index<C>(0) >= items) return;
-    acquire_q(0);
-    drop_before_first(work_info(0).z & 0xffff);
+  /* Is there a next item, and has the warpgroup rows of it? */
+  __device__ __forceinline__ bool goes_on(uint32_t round) const {
+    const uint32_t word = ptx::load_shared(more_info(round)).y;
+    return word >> 31 != 0 && (!C::kPacked || (word & kIdleNext) == 0);
+  }
+
+  /* From the item of a round, whose Q is there, to one that is not followed by another with rows of the warpgroup;
+   * returns its round. */
+  __device__ __forceinline__ uint32_t run_items(uint32_t round) {
+    drop_before_first(work_info(round).z & 0xffff);
     uint32_t k = acquire();
-    if (group + 1 == C::kGroups) end_turn();
+    if (round == 0 && group + 1 == C::kGroups) end_turn();
     begin_turn();
     fence();
-    start_qk(k, 0);
+    start_qk(k, round);
     end_turn();
     this->template wait<0>();
     hopper::pin(s);
-    for (uint32_t round = 0;; ++round) {
+    for (;; ++round) {
       begin_round(round, k);
       const bool keep = run_tiles(round);
       const uint32_t v = acquire_last(round);
       begin_turn();
       fence();
-      if (!has_next(round)) {
+      if (!goes_on(round)) {
         start_pv(v, keep);
         end_turn();
         this->template wait<0>();
         hopper::pin(o);
+        if (C::kPacked) release(v); /* other items may come */
         store(round);
-        return;
+        return round;
       }
       start_pv(v, keep);
       acquire_q(round + 1);
@@ -1010,6 +1017,12 @@ struct GeneralMultiplier : Multiplier<C> {
       this->template wait<0>();
       hopper::pin(s);
     }
+  }
+
+  __device__ __forceinline__ void run(uint32_t items) {
+    if (wgmma_tile::item_index<C>(0) >= items) return;
+    acquire_q(0);
+    run_items(0);
   }
 };
 

@@ -199,11 +199,8 @@ __device__ __forceinline__ void clear_tails(const WgmmaPagedParams &a, const Lay
 template <typename C>
 struct Multiplier : wgmma_general::GeneralMultiplier<C> {
   using Base = wgmma_general::GeneralMultiplier<C>;
-  using Base::acquire, Base::release, Base::release_q, Base::acquire_q, Base::acquire_last;
-  using Base::begin_round, Base::run_tiles, Base::has_next, Base::more_info, Base::work_info;
-  using Base::drop, Base::drop_before_first;
-  using Base::s, Base::o;
-  using Base::start_qk, Base::start_pv, Base::fence, Base::store;
+  using Base::acquire_q, Base::release_q, Base::drop, Base::has_next, Base::more_info, Base::work_info,
+      Base::run_items;
 
   __device__ __forceinline__ Multiplier(const WgmmaPagedParams &params, const Layout<C> &layout, uint32_t g)
       : Base(params, layout, g) {}
@@ -211,19 +208,14 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
   __device__ __forceinline__ bool is_idle(uint32_t round) const {
     return (ptx::load_shared(more_info(round)).y & 0xffff) == 0;
   }
-  /* Is there a next item of which the warpgroup has rows? */
-  __device__ __forceinline__ bool goes_on(uint32_t round) const {
-    const uint32_t word = ptx::load_shared(more_info(round)).y;
-    return word >> 31 != 0 && (word & wgmma_general::kIdleNext) == 0;
-  }
 
   __device__ __forceinline__ void run(uint32_t items) {
     if (wgmma_tile::item_index<C>(0) >= items) return;
     for (uint32_t round = 0;; ++round) {
       acquire_q(round);
-      const bool is_last = !has_next(round);
       if (is_idle(round)) {
         const uint32_t tiles = work_info(round).x;
+        const bool is_last = !has_next(round);
         release_q(round);
         drop(2 * tiles);
         if (is_last) return;
@@ -231,41 +223,6 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
       }
       round = run_items(round);
       if (!has_next(round)) return;
-    }
-  }
-
- private:
-  /* From an item of which the warpgroup has rows, to one that is followed by none of that kind. Returns its round. */
-  __device__ __forceinline__ uint32_t run_items(uint32_t round) {
-    drop_before_first(work_info(round).z & 0xffff);
-    uint32_t k = acquire();
-    fence();
-    start_qk(k, round);
-    this->template wait<0>();
-    hopper::pin(s);
-    for (;; ++round) {
-      begin_round(round, k);
-      const bool keep = run_tiles(round);
-      const uint32_t v = acquire_last(round);
-      fence();
-      if (!goes_on(round)) {
-        start_pv(v, keep);
-        this->template wait<0>();
-        hopper::pin(o);
-        release(v);
-        store(round);
-        return round;
-      }
-      start_pv(v, keep);
-      acquire_q(round + 1);
-      k = acquire();
-      start_qk(k, round + 1);
-      this->template wait<1>();
-      hopper::pin(o);
-      release(v);
-      store(round);
-      this->template wait<0>();
-      hopper::pin(s);
     }
   }
 };

@@ -245,7 +245,7 @@ mla_mutant() { # NAME SED
   mutant_of wgmma_paged bf16 tail_kept 's/i < \(C::kKeys - keys\)/i < 0/' "$batch"
   mutant_of wgmma_paged bf16 tail_unawaited 's/hopper::barrier_wait\(at.tail_full\(\), parity\);//' "$batch"
   mutant_of wgmma_paged bf16 idle_short 's/drop\(2 \* tiles\)/drop(2 * tiles - 1)/' "$batch"
-  mutant_of wgmma_paged bf16 idle_unseen 's/ && \(word & wgmma_general::kIdleNext\) == 0//' "$batch"
+  mutant_of wgmma_paged bf16 idle_unseen 's/[(]more_info[(]round[)][)].y & 0xffff[)] == 0;/(more_info(round)).y > 0xffffffffu);/' "$batch"
   mutant_of wgmma_paged bf16 page_of_next 's/left > 1 [?] left - 2/left > 1 ? left - 1/' "$batch"
   mutant_of wgmma_paged bf16 pages_of_first 's/item.sequence \* a.entries/item.batch * a.entries/' "$batch"
 }
