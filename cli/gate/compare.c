@@ -261,12 +261,18 @@ enum exit_code compare_exit_code_of(const struct compare_settings *settings, enu
 }
 
 /* The first of these that any row asks for. */
+const struct record *compare_unmeasured(const struct compare *compare) {
+  const struct journal_data *now = compare->now;
+  return failures_lack_result(now) ? failures_loaded_skipped(now->records, now->record_count) : NULL;
+}
+
 static enum exit_code worst_code(const struct compare *compare) {
   const struct compare_settings *settings = &compare->settings;
   static const enum exit_code order[] = {EXIT_CODE_WRONG, EXIT_CODE_COVERAGE, EXIT_CODE_REGRESSION,
                                          EXIT_CODE_INCONCLUSIVE};
   for (size_t i = 0; i < sizeof order / sizeof *order; ++i) {
-    if (order[i] == EXIT_CODE_COVERAGE && compare->compared == 0) return EXIT_CODE_COVERAGE;
+    if (order[i] == EXIT_CODE_COVERAGE && (compare->compared == 0 || compare_unmeasured(compare) != NULL))
+      return EXIT_CODE_COVERAGE;
     for (enum compare_verdict verdict = 0; verdict < COMPARE_VERDICT_COUNT; ++verdict) {
       if (compare->verdict_count[verdict] > 0 && compare_exit_code_of(settings, verdict) == order[i]) return order[i];
     }

@@ -231,6 +231,8 @@ bool compare_is_open(const struct compare *, const struct compare_row *);
 bool compare_is_clear(const struct compare *); /* none is */
 /* Updates the counts, the order of the rows and the exit code after verdicts have changed. */
 void compare_conclude(struct compare *);
+/* The first row of a loaded variant that the new side skips in every case; NULL: there is none. */
+const struct record *compare_unmeasured(const struct compare *);
 /* The order by case, variant and mode, for qsort. */
 int compare_by_name(const void *, const void *);
 

@@ -80,6 +80,16 @@ static void append_differences(const struct compare *compare, struct sinks_line 
   }
 }
 
+/* Why nothing can be said where rows have no verdict that fails. */
+static void append_unmeasured(const struct compare *compare, char *out, size_t size) {
+  const struct record *record = compare_unmeasured(compare);
+  if (compare->compared == 0 || record == NULL)
+    text_append(out, size, "nothing was compared: no row has times on both sides");
+  else
+    text_append(out, size, "every row of %s is skipped, first: %s: %s", record->variant_name, record->attn_case.key,
+                record->reason);
+}
+
 /* "264 of 396 rows are missing in the new report; 132 cannot be judged: 1 process each, 3 needed" */
 static void append_causes(const struct compare *compare, struct sinks_line *out) {
   static const struct {
@@ -109,7 +119,7 @@ static void append_causes(const struct compare *compare, struct sinks_line *out)
     text_append(out->text, sizeof out->text, "%sall cases together: %s, %s", any ? "; " : "",
                 verdict_name(compare->suite.verdict), sinks_numbers(&compare->suite).change);
   } else if (!any) {
-    text_append(out->text, sizeof out->text, "nothing was compared: no row has times on both sides");
+    append_unmeasured(compare, out->text, sizeof out->text);
   }
 }
 
@@ -171,7 +181,8 @@ void sinks_failure_text(const struct compare *compare, char out[COMPARE_FAILURE_
   } else if (sinks_has_suite(compare) && verdict_exit_code(compare->suite.verdict) == compare->exit_code) {
     snprintf(out, COMPARE_FAILURE_MAX, "%s", sinks_suite_text(compare).text);
   } else {
-    snprintf(out, COMPARE_FAILURE_MAX, "nothing was compared: no row has times on both sides");
+    out[0] = '\0';
+    append_unmeasured(compare, out, COMPARE_FAILURE_MAX);
   }
 }
 
@@ -257,6 +268,7 @@ static bool is_any(const struct compare *compare) { return compare->exit_code !=
 static bool is_same_file(const struct compare *compare) { return compare->is_same_file; }
 static bool has_implausible(const struct compare *compare) { return compare->verdict_count[COMPARE_implausible] > 0; }
 static bool has_missing(const struct compare *compare) { return compare->verdict_count[COMPARE_missing] > 0; }
+static bool has_unmeasured(const struct compare *compare) { return compare_unmeasured(compare) != NULL; }
 static bool has_added(const struct compare *compare) { return compare->verdict_count[COMPARE_added] > 0; }
 static bool has_few_pairs(const struct compare *compare) {
   return compare->pairs > 0 && compare->verdict_count[COMPARE_inconclusive] > 0 && all_have_few(compare);
@@ -280,6 +292,7 @@ static const struct {
      "make the cells below run again as in the base; --allow-new accepts cells that only the new report has"},
     {EXIT_CODE_COVERAGE, has_added,
      "accept the cells that only the new report has with --allow-new, or measure a new base that has them"},
+    {EXIT_CODE_COVERAGE, has_unmeasured, "measure cases that the loaded variant takes, or do not name it"},
     {EXIT_CODE_COVERAGE, is_any, "compare two reports that have times of the same cells"},
     {EXIT_CODE_INCONCLUSIVE, is_same_file, "name the reports of two runs: both sides are one file"},
     {EXIT_CODE_INCONCLUSIVE, sinks_needs_processes,

@@ -59,10 +59,12 @@ struct journal_data {
   struct selection selection;        /* of the whole run; empty when the journal does not say */
   struct record *records;            /* in the order of the selection, where there is one */
   size_t record_count;
-  bool is_edited;      /* a report that does not match its checksum, or was made from one that does not */
-  bool lacks_checksum; /* a report that an older version or another program wrote */
-  char state[16];      /* "complete", "interrupted", or "partial" when there is no end line */
-  double wall_s;       /* 0 when there is no end line */
+  bool is_edited;         /* a report that does not match its checksum, or was made from one that does not */
+  bool lacks_checksum;    /* a report that an older version or another program wrote */
+  bool is_complete_as_is; /* a report that says exit code 0 though a loaded variant was always skipped: an older rule
+                           */
+  char state[16];         /* "complete", "interrupted", or "partial" when there is no end line */
+  double wall_s;          /* 0 when there is no end line */
 };
 /* Opens a journal for appending and reads it into *data. The caller next calls journal_append_resumed, which cuts off
  * a torn last line. On success the caller closes the journal and frees the data. *out is NULL and *data is not filled
@@ -140,6 +142,10 @@ void alike_add_name(const char *name, char differs[RECORD_DIFFERS_MAX]);
  * when device, sweep, seed, program or cells differ; `into` must not be used then. A round may have measured only
  * `cells` of the cells: the others keep the rounds that they have. */
 struct status rounds_add(struct journal_data *into, const struct journal_data *next, size_t cells);
+
+/* Has a run no result, or none of a loaded variant, since all rows are skipped? A shard may hold no others, and other
+ * programs than attnbench say so in their own way. */
+bool failures_lack_result(const struct journal_data *);
 
 /* Checks that a loaded journal or report is consistent, so that attnbench can have written it. Pure. */
 

@@ -92,6 +92,7 @@ static struct status read_all(const struct json_doc *doc, struct journal_data *o
   if (out->record_count > 0 && !out->has_device && !out->has_planned_device)
     return json_error(doc, doc->root, false, "has results but no device");
   TRY(validate_summary(doc, out));
+  out->is_complete_as_is = json_get(json_get(doc->root, "summary"), "exit_code")->valuedouble == EXIT_CODE_OK;
   return validate_data(doc->path, out);
 }
 

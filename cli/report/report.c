@@ -127,15 +127,6 @@ static struct status derive_rows(struct report *report, const struct diagnose_ev
   return status_ok();
 }
 
-/* Has a run no result, or none of a loaded variant, since all rows are skipped? A plan of such rows says just that,
- * and a shard may hold no others. */
-static bool lacks_result(const struct report *report) {
-  const struct journal_data *journal = report->journal;
-  return journal->has_device && journal->run.shard[0] == '\0' && report->row_count > 0 &&
-         (report->status_count[CELL_skipped] == report->row_count ||
-          failures_loaded_skipped(report->records, report->row_count) != NULL);
-}
-
 static void count_statuses(struct report *report) {
   const bool missing = report->row_count < report->journal->run.cell_count;
   enum exit_code worst = missing ? EXIT_CODE_COVERAGE : EXIT_CODE_OK;
@@ -145,7 +136,9 @@ static void count_statuses(struct report *report) {
     ++report->status_count[status];
     if (exit != EXIT_CODE_OK && worst != EXIT_CODE_WRONG) worst = exit;
   }
-  if (worst == EXIT_CODE_OK && lacks_result(report)) worst = EXIT_CODE_COVERAGE;
+  /* A plan of rows that are all skipped says just that. */
+  if (worst == EXIT_CODE_OK && report->journal->has_device && failures_lack_result(report->journal))
+    worst = EXIT_CODE_COVERAGE;
   report->exit_code = worst;
 }
 

@@ -114,6 +114,16 @@ expect_bad() {
   expect_json "$OUT" 'all("example" not in v["name"] for v in d["variants"])'
 }
 
+@test "a comparison in which a loaded variant is skipped everywhere does not pass" {
+  must 4 attn --shape B=1,H=1,S=8,D=1056,f32 --device cpu --load "$EXAMPLE" --variants example_cpu,cpu_ref --quick --json "$TMP/a.json"
+  expect_err 'every row of example_cpu is skipped, first: '
+  cp "$TMP/a.json" "$TMP/b.json"
+  attn compare "$TMP/a.json" "$TMP/b.json" --noise=warn
+  expect_status 4
+  expect_out 'every row of example_cpu is skipped'
+  expect_out 'what to do: measure cases that the loaded variant takes'
+}
+
 @test "several objects are loaded side by side; one of them twice is a name taken" {
   must 4 run_with "$EXAMPLE" --load "$(plugin bad_reason)"
   expect_err 'every row of bad_reason is skipped, first: '
