@@ -217,11 +217,15 @@ note() {
 
 # Names of files as git quotes them: control characters are escapes in them.
 # changed_files COMMIT PATHS...: since that commit.
-changed_files() { safe_git diff --no-ext-diff --no-renames --name-only "$1" "$head_commit" -- "${@:2}"; }
+# A .gitmodules of the branch may ask that its submodules be left out.
+changed_files() {
+  safe_git diff --no-ext-diff --no-renames --ignore-submodules=none --name-only "$1" "$head_commit" -- "${@:2}"
+}
 
 variant_files=(kernels/variants)
 kernel_files=(kernels/tiles kernels/reference kernels/example)
 text_files=(tests results shapes '*.md') # the sweep is compared by itself
+built_tests=('tests/faults*' tests/slowed tests/emulated) # the Makefile reads them whatever it builds
 
 # The times are measured by the head's program, so every file of it is a place to cheat in. A clock, a median or a second
 # makefile is as good a one as the timer.
@@ -231,8 +235,14 @@ tell_of_changes() {
   [ -z "$changed" ] || note notice "variants that this change touches" "$changed"
   changed=$(changed_files "$base_commit" "${kernel_files[@]}")
   [ -z "$changed" ] || note notice "this change touches what several variants share" "$changed"
-  changed=$(changed_files "$base_commit" . "${variant_files[@]/#/:!}" "${kernel_files[@]/#/:!}" "${text_files[@]/#/:!}")
+  changed=$(
+    changed_files "$base_commit" . "${variant_files[@]/#/:!}" "${kernel_files[@]/#/:!}" "${text_files[@]/#/:!}"
+    changed_files "$base_commit" "${built_tests[@]}"
+  )
   [ -z "$changed" ] || note warning "this change touches what measures, builds or gates; look at it by hand" "$changed"
+  # A makefile or a script that does not quote a name runs what the name says.
+  changed=$(changed_files "$base_commit" . | grep -aE '[^A-Za-z0-9_./+@,=-]|(^|/)-' || true)
+  [ -z "$changed" ] || note warning "names of changed files have characters that a shell or make may run" "$changed"
 }
 
 # A build that changes its sources makes a program that nobody has read: its commit ends in "+dirty".

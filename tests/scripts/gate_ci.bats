@@ -230,7 +230,8 @@ still_there() { grep -qsazF "GATE_TEST_MARK=$TMP" /proc/[0-9]*/environ; }
 }
 
 @test "every file of a change that could steer the gate is told of, in the log, the annotations and the verdict" {
-  local file steering='cli/measure/timer.c cli/base/stats.c kernels/pattern.h GNUmakefile .gitattributes .github/workflows/gate.yml'
+  local file steering='cli/measure/timer.c cli/base/stats.c kernels/pattern.h GNUmakefile .gitattributes .github/workflows/gate.yml
+    tests/faults.def tests/faults/mine.c tests/slowed/slowed.def tests/emulated/cuda.cuh'
   for file in $steering kernels/variants/mine.c kernels/tiles/mine.cuh tests/mine.bats NOTES.md; do
     mkdir -p "$REPO/$(dirname "$file")"
     echo 'include Makefile' >"$REPO/$file"
@@ -248,6 +249,53 @@ still_there() { grep -qsazF "GATE_TEST_MARK=$TMP" /proc/[0-9]*/environ; }
   expect_out '::notice title=attnbench::this change touches what several variants share: kernels/tiles/mine.cuh'
   refute_out tests/mine.bats
   refute_out NOTES.md
+}
+
+@test "names of a change that a shell or make could run are told of, and no others" {
+  local file
+  mkdir -p "$REPO/tests/faults" "$REPO/tests/a b"
+  for file in 'faults/x;cd${IFS}tests;sh${IFS}evil.sh;cd${IFS}-;.c' 'faults/-rf.c' 'a b/c.c' 'faults/`x`.c' "faults/q'.c" $'faults/\xc3\xa4.c' 'faults/plain-1_2.c++@a,b=c'; do
+    touch "$REPO/tests/$file"
+  done
+  commit
+  must 0 gate
+  grep '^::warning .*characters that a shell or make may run' "$OUT" >"$TMP/warned" || fail "no warning"
+  for file in 'x;cd${IFS}tests;sh${IFS}evil.sh;cd${IFS}-;.c' '-rf.c' 'a b/c.c' "'x'.c" "q'.c" '\303\244.c'; do
+    grep -qF -e "$file" "$TMP/warned" || fail "$file is not named"
+    grep -qF -e "$file" "$REPO/build/gate/gate.md" || fail "$file is not in gate.md"
+  done
+  ! grep -q 'plain-1' "$TMP/warned" || fail "a plain name is told of"
+}
+
+@test "the Makefile runs no name of a source" {
+  local name
+  mkdir -p "$TMP/tree/tests/faults" "$TMP/tree/tests/slowed"
+  cp Makefile "$TMP/tree"
+  touch "$TMP/tree/tests/faults/plain-1_2.c" "$TMP/tree/tests/slowed/slowed.def"
+  must 0 capture make -s -C "$TMP/tree" CUDA=0 print-FAULT_SOURCES
+  expect_out tests/faults/plain-1_2.c
+  for name in 'x;touch${IFS}ran;.c' 'x y.c' 'x$(shell touch ran).c' "x'.c" 'x#.c'; do
+    touch "$TMP/tree/tests/faults/$name"
+    must 2 capture make -C "$TMP/tree" CUDA=0 features
+    expect_err 'names of sources may have'
+    rm "$TMP/tree/tests/faults/$name"
+  done
+  echo 'VARIANT(x;touch ran)' >"$TMP/tree/tests/slowed/slowed.def"
+  must 2 capture make -C "$TMP/tree" CUDA=0 features
+  expect_err 'tests/slowed/x;touch'
+  [ ! -e "$TMP/tree/ran" ] || fail "a name was run"
+}
+
+@test "a submodule that asks to be left out is told of" {
+  printf '[submodule "lib"]\n\tpath = cli/lib\n\turl = ./lib\n\tignore = all\n' >"$REPO/.gitmodules"
+  git -C "$REPO" update-index --add --cacheinfo "160000,$(git -C "$REPO" rev-parse HEAD),cli/lib"
+  mkdir -p "$REPO/cli/lib"
+  commit
+  git -C "$REPO" update-index --cacheinfo "160000,$(git -C "$REPO" rev-parse HEAD),cli/lib"
+  echo next >"$REPO/version"
+  commit
+  must 0 gate
+  expect_out_matches '^::warning .*touches what measures.*: cli/lib version$'
 }
 
 @test "rows that moved stand beside the files that changed, and those whose file did not change are a warning" {
