@@ -360,16 +360,24 @@ check_sums() {
   }
 }
 
+# Whether the base can hide the folder of the outputs from the head: not where the clone is in it.
+hides_outputs() { [[ $(pwd -P)/ != "$APART_HIDDEN"/* ]] && grep -q '^hide() ' "$work/gate_apart.sh"; }
+
 prepare_apart() {
   mkdir "$work/judge" "$work/own"
   safe_git show "$base_commit:scripts/gate_apart.sh" >"$work/gate_apart.sh"
   sums >"$work/judge/sums"
-  # The judge's folder has the journals of both sides.
-  export APART_ROOT=$work/own APART_HIDDEN=$work/judge APART_SUMS=$work/judge/sums APART_HOW
+  export APART_ROOT=$work/own APART_HIDDEN APART_SUMS=$work/judge/sums APART_HOW
+  # The folder of the outputs has the base's program and build, of which the head could run a copy as itself, what was
+  # measured before, and the journals of both sides.
+  APART_HIDDEN=$(cd "$out" && pwd -P)
+  hides_outputs || APART_HIDDEN=$work/judge
   APART_HOW=$(bash "$work/gate_apart.sh" --probe)
   chmod +x "$work/gate_apart.sh"
   [ "$APART_HOW" = namespaces ] ||
     note warning "this machine allows no namespaces: the head's program can reach what this job can, and only a change of files is seen"
+  [ "$APART_HOW" = none ] || [ "$APART_HIDDEN" != "$work/judge" ] ||
+    note warning "the head's program can read the base's and run it as itself, since the base's gate_apart.sh hides one folder only, or --out has the clone in it"
 }
 
 build_head() {

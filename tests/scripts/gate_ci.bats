@@ -337,6 +337,7 @@ still_there() { grep -qsazF "GATE_TEST_MARK=$TMP" /proc/[0-9]*/environ; }
 }
 
 @test "a head that is the base's program is not compared with itself" {
+  without_namespaces # there its build cannot read that program
   mkdir -p "$REPO/kernels/variants"
   touch "$REPO/kernels/variants/mine.c"
   printf 'all:\n\tcp -L %s attnbench\n' ../../../attnbench-base >"$REPO/Makefile"
@@ -448,7 +449,8 @@ without_namespaces() {
   builds '-echo evil | tee ../../../attnbench-base ../../../sweep.json ../../gate_apart.sh ../../judge/sums' \
     "-echo evil | tee $TMP/ci/env $TMP/ci/summary \$\$GITHUB_ENV \$\$GITHUB_STEP_SUMMARY" \
     '-echo evil | tee ../../../../../scripts/gate_ci.sh ../../../../../.git/config' \
-    '-cd ../../../.. && git update-ref refs/heads/evil HEAD' '-env | grep -q GITHUB && touch saw-the-ci'
+    '-cd ../../../.. && git update-ref refs/heads/evil HEAD' '-env | grep -q GITHUB && touch saw-the-ci' \
+    '! cat ../../../attnbench-base && ! cat ../../base/source/attnbench && ! ls ../../judge'
   GITHUB_ENV=$TMP/ci/env GITHUB_STEP_SUMMARY=$TMP/ci/summary must 0 gate
   [ "$(sort -u "$CALLS.judges")" = "judged by head" ] || fail "the base's program was overwritten"
   [ "$(cat "$REPO/build/gate/sweep.json")" = '{}' ]
@@ -514,6 +516,21 @@ MAKE
   must 0 gate --base base-branch
   [ "$(sed -n 2p "$CALLS")" = head ] || fail "measured against $(sed -n 2p "$CALLS")"
   refute_out 'stop-commands'
+@test "where the base's program cannot be hidden from the head a warning says so" {
+  need_namespaces
+  must 0 gate
+  refute_out "can read the base's"
+  must 0 gate --out "$TMP"
+  expect_out "::warning title=attnbench::the head's program can read the base's and run it as itself"
+  grep -q "can read the base's" "$TMP/gate.md" || fail "gate.md does not say so"
+  sed -i 's/\<hide\>/cover/' "$REPO/scripts/gate_apart.sh" # as an older one
+  commit
+  echo next >"$REPO/version"
+  commit
+  must 0 gate
+  expect_out "can read the base's"
+}
+
   refute_err 'stop-commands'
   printf 'all:\n\t@echo ::stop-commands::x; exit 1\n' >"$REPO/Makefile"
   commit
