@@ -394,20 +394,103 @@ build_head() {
 clocks='clock|clock_(gettime|getres|nanosleep)|__clock_.*|__vdso_.*|time|times|gettimeofday|nanosleep|usleep|timespec_get'
 clocks+='|getrusage|syscall|dlsym|dlvsym|(cuda|cu)(Event|Stream|Graph|Launch|GetProcAddress|Ctx).*|nvmlDevice.*'
 
-# clock_symbols PROGRAM: its functions of these names, imported or with the size that they have. The runtime of CUDA is
-# linked into the program, so that a size other than the base's is the only sign of another one.
-clock_symbols() {
-  readelf -W --symbols "$1" 2>/dev/null | awk -v clocks="^($clocks)$" '
-    $1 ~ /^[0-9]+:$/ && $4 ~ /^(FUNC|NOTYPE|IFUNC|GNU_IFUNC)$/ {
-      sub(/@.*/, "", $8)
-      if ($8 ~ clocks) print $7 == "UND" ? "imports " $8 : "has " $8 " of " $3 " bytes"
+# symbols PROGRAM: its symbols, one a line: `imports`, `has` or `local`, the type, the size, the name and, of what a library
+# defines, its version. Variables of a library that the loader copies into the program are imports as well.
+symbols() {
+  readelf -W --relocs --symbols "$1" 2>/dev/null | awk '
+    $3 ~ /_COPY$/ { copied[$4] }
+    $1 ~ /^[0-9]+:$/ && $4 !~ /^(SECTION|FILE)$/ {
+      sub(/ \([0-9]+\)$/, "")
+      if (NF < 8) next # no name
+      name = version = $NF
+      sub(/@.*/, "", name)
+      sub(/^[^@]*@*/, "", version)
+      kind = $(NF - 1) == "UND" || $2 in copied ? "imports" : $5 == "LOCAL" ? "local" : "has"
+      print kind, $4, $3, name, version
     }' | sort -u || true
 }
 
-# What the loader of PROGRAM does before its first line.
+# clock_symbols PROGRAM: its functions of these names, imported or with the size that they have. The runtime of CUDA is
+# linked into the program, so that a size other than the base's is the only sign of another one.
+clock_symbols() {
+  symbols "$1" | awk -v clocks="^($clocks)$" '
+    $2 ~ /^(FUNC|NOTYPE|IFUNC|GNU_IFUNC)$/ && $4 ~ clocks {
+      print $1 == "imports" ? "imports " $4 : "has " $4 " of " $3 " bytes"
+    }' | sort -u || true
+}
+
+# find_library NAME FOLDERS: its file. The program is not asked, since its loader would run.
+find_library() {
+  local folder folders=() # an empty one is where this runs
+  if [[ $1 == */* ]]; then echo "$1" && return; fi
+  [ -z "$2" ] || IFS=: read -ra folders <<<"$2:"
+  for folder in ${folders[@]+"${folders[@]}"}; do
+    if [ -f "${folder:-.}/$1" ]; then echo "${folder:-.}/$1" && return; fi
+  done
+  PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2>/dev/null | awk -v name="$1" '$1 == name && !n++ { sub(/.* => /, ""); print }' || true
+}
+
+# libraries PROGRAM: the files of those that it loads and that these load.
+libraries() {
+  local dynamic folders names=() seen=() file i
+  dynamic=$(readelf -W --dynamic "$1" 2>/dev/null || true)
+  folders=$(sed -nE 's/.*\((RPATH|RUNPATH)\).*\[(.*)\]$/\2/p' <<<"$dynamic" | paste -sd:)${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+  while [ -n "$dynamic" ]; do
+    mapfile -t names < <(sed -nE 's/.*\(NEEDED\).*\[(.*)\]$/\1/p' <<<"$dynamic")
+    dynamic=''
+    for ((i = 0; i < ${#names[@]}; i++)); do
+      [[ " ${seen[*]-} " != *" ${names[i]} "* ]] || continue
+      seen+=("${names[i]}")
+      file=$(find_library "${names[i]}" "$folders")
+      [ -n "$file" ] || continue
+      printf '%s\n' "$file"
+      dynamic+=$(readelf -W --dynamic "$file" 2>/dev/null || true)$'\n'
+    done
+  done | sort -u
+}
+
+# taken_over BASE-LIBRARIES HEAD-LIBRARIES: names that the base takes from a library and that are another's in the head's
+# program. The base's own code then runs what the change brings. An object that the base does not load may bring them too,
+# and the names that libraries take from each other count, unless the head's program keeps its own to itself.
+taken_over() {
+  local file
+  {
+    symbols "$out/attnbench-base" | sed 's/^/base /'
+    while read -r file; do symbols "$file" | sed -n 's/^imports/library &/p'; done <<<"$1"
+    symbols "$out/attnbench-head" | sed 's/^/head /'
+    while read -r file; do
+      symbols "$file" | FILE=${file##*/} awk '$1 == "has" { print "object", $4, ENVIRON["FILE"] }'
+    done < <(only_in "$1" "$2")
+  } | awk '
+    $1 == "base" && $2 == "imports" { imported[$5]; versions[$5 " " $6] }
+    $1 == "base" && $2 != "imports" { own[$5] }
+    $1 == "library" { taken[$5] }
+    $1 == "head" && $2 == "imports" { kept[$5 " " $6] }
+    $1 == "head" && $2 != "imports" && !($5 in own) && ($5 in imported || $2 == "has" && $5 in taken) {
+      print "has " $5 " of " $4 " bytes"
+    }
+    $1 == "object" && ($2 in imported || $2 in taken) { print $3 " has " $2 }
+    $1 ~ /^(base|head)$/ && $2 == "local" { listed[$1] }
+    END {
+      if ("base" in listed && !("head" in listed)) print "lacks a table of symbols"
+      for (name in versions) if (!(name in kept)) {
+        sub(/ $/, "", name)
+        sub(/ /, "@", name)
+        print "lacks " name
+      }
+    }' | sort -u
+}
+
+# What the loader of PROGRAM does before its first line and after its last.
 loaded() {
-  readelf -W --dynamic --program-headers "$1" 2>/dev/null |
-    sed -nE 's/.*\((NEEDED|RPATH|RUNPATH|AUDIT|DEPAUDIT|PREINIT_ARRAYSZ|INIT_ARRAYSZ)\) */\1 /p; s/.*Requesting/Requesting/p' | sort -u || true
+  {
+    readelf -W --dynamic --program-headers --sections "$1" 2>/dev/null | sed -nE '
+      s/.*\((NEEDED|RPATH|RUNPATH|AUDIT|DEPAUDIT|PREINIT_ARRAYSZ|INIT_ARRAYSZ|FINI_ARRAYSZ)\) */\1 /p
+      s/.*(Requesting)/\1/p
+      s/.*\] (\.(init|fini|preinit_array|ctors|dtors)) +[A-Z_]+ +[0-9a-f]+ [0-9a-f]+ ([0-9a-f]+) .*/\1 of 0x\3 bytes/p'
+    readelf -W --relocs "$1" 2>/dev/null | awk '$3 ~ /_IRELATIV/ { ++n } END { if (n) print "IRELATIVE: " n " functions" }'
+    symbols "$1" | awk '$1 != "imports" && $2 ~ /IFUNC$/ { print "IFUNC " $4 " of " $3 " bytes" }'
+  } | sort -u || true
 }
 
 # only_in A B: the lines of the second text that the first one lacks.
@@ -428,6 +511,8 @@ check_head_program() {
     refuse "the head's program loads what the base's does not" "$new"
   fi
   [ -z "$new" ] || note warning "the head's program loads or runs before its first line what the base's does not" "$new"
+  new=$(taken_over "$(libraries "$out/attnbench-base")" "$(libraries "$out/attnbench-head")")
+  [ -z "$new" ] || note warning "the head's program has of its own, or lacks, what the base's takes from libraries; find out why" "$new"
   if cmp -s "$out/attnbench-head" "$out/attnbench-base" && [ -n "$(changed_files "$base_commit" cli kernels)" ]; then
     refuse "the head's program is the base's, byte for byte, though its files are not"
   fi

@@ -420,13 +420,70 @@ MAKE
   refused 'imports clock_gettime'
 }
 
-@test "a function that runs before main is told of" {
-  compiled
-  echo '__attribute__((constructor)) static void early(void) {}' >"$REPO/kernels/variants/cpu_flash.c"
+# warned_of CODE WORD...: such a variant is a warning, in the annotations and in gate.md, that has every word.
+warned_of() {
+  local word
+  printf '%s\n' "$1" >"$REPO/kernels/variants/cpu_flash.c"
   commit
-  must 0 gate
-  expect_out '::warning title=attnbench::the head'
-  grep -q 'INIT_ARRAYSZ' "$REPO/build/gate/gate.md"
+  must 0 gate --base "$BASE"
+  for word in "${@:2}"; do
+    grep -q "^::warning title=attnbench::the head.*$word" "$OUT" || fail "no warning of $word"
+    grep -q "$word" "$REPO/build/gate/gate.md" || fail "$word is not in gate.md"
+  done
+}
+not_warned_of() {
+  warned_of "$1"
+  ! grep '^::warning title=attnbench::the head.s program' "$OUT" || fail "a false alarm"
+}
+
+@test "what runs before main or after it is told of" {
+  compiled
+  BASE=$(git -C "$REPO" rev-parse HEAD)
+  not_warned_of 'int more(void) { return 1; }'
+  warned_of '__attribute__((constructor)) static void early(void) {}' INIT_ARRAYSZ
+  warned_of '__attribute__((destructor)) static void late(void) {}' FINI_ARRAYSZ
+  warned_of '__asm__(".section .init\n nop\n nop\n nop\n nop\n .text");' '\.init of 0x'
+  warned_of '__asm__(".section .fini\n nop\n nop\n nop\n nop\n .text");' '\.fini of 0x'
+  local chosen='static int one(void) { return 1; }
+    static int (*choose(void))(void) { return one; }
+    int chosen(void) __attribute__((ifunc("choose")));
+    int uses(void) { return chosen(); }'
+  cc -c -o "$TMP/chosen.o" -x c - <<<"$chosen" 2>/dev/null || skip "no functions that choose themselves here"
+  warned_of "$chosen" 'IRELATIVE: ' 'IFUNC chosen'
+}
+
+@test "a function of the change in the place of a library's is told of, and so is an import that is gone" {
+  compiled
+  BASE=$(git -C "$REPO" rev-parse HEAD)
+  not_warned_of 'int more(void) { return 1; }
+    static int toupper(int letter) { return letter; }
+    int less(void) { return toupper(2); }'
+  local own='int setenv(const char *name, const char *value, int over) { return (int)(*name + *value + over) * 0; }'
+  warned_of "$own" 'has setenv of' 'lacks setenv'
+  warned_of "__attribute__((visibility(\"hidden\"))) $own" 'has setenv of' 'lacks setenv'
+  warned_of "__attribute__((weak)) $own" 'has setenv of'
+  warned_of "static $own int more(void) { return setenv(\"a\", \"b\", 1); }" 'has setenv of'
+  refute_out 'lacks setenv'
+  sed -i 's/ + setenv("VERSION", VERSION, 1)//' "$REPO/main.c"
+  warned_of 'int idle;' 'lacks setenv'
+  refute_out 'has setenv'
+  printf '\nMORE = -s\n' >>"$REPO/Makefile"
+  warned_of 'int idle;' 'lacks a table of symbols'
+}
+
+@test "a library that takes over what the base's program takes from another, or what its libraries take, is told of" {
+  compiled
+  mkdir "$TMP/lib"
+  export LD_LIBRARY_PATH=$TMP/lib
+  cc -shared -fPIC -o "$TMP/lib/libfirst.so" -x c - <<<'int toupper(int); int first(void) { return toupper(1); }'
+  cc -shared -fPIC -o "$TMP/lib/libsecond.so" -x c - <<<'int setenv(const char *n, const char *v, int o) { return n == v && o; }'
+  printf '\nMORE = -Wl,--no-as-needed -L%s -lfirst\n' "$TMP/lib" >>"$REPO/Makefile"
+  commit
+  BASE=$(git -C "$REPO" rev-parse HEAD)
+  not_warned_of 'int more(void) { return 1; }'
+  warned_of 'int toupper(int letter) { return letter; }' 'has toupper of'
+  sed -i 's/-lfirst/-lfirst -lsecond/' "$REPO/Makefile"
+  warned_of 'int idle;' 'NEEDED.*libsecond' 'libsecond.so has setenv'
 }
 
 # builds RECIPE...: the head's Makefile runs these lines, then builds its program.
@@ -457,6 +514,21 @@ without_namespaces() {
   [ "$(ls "$TMP/ci")" = summary ] || fail "it wrote for later steps"
   ! grep -q evil "$TMP/ci/summary" "$REPO/.git/config" "$REPO/scripts/gate_ci.sh" || fail "it wrote where it must not"
   refute_out 'no namespaces'
+}
+
+@test "where the base's program cannot be hidden from the head a warning says so" {
+  need_namespaces
+  must 0 gate
+  refute_out "can read the base's"
+  must 0 gate --out "$TMP"
+  expect_out "::warning title=attnbench::the head's program can read the base's and run it as itself"
+  grep -q "can read the base's" "$TMP/gate.md" || fail "gate.md does not say so"
+  sed -i 's/\<hide\>/cover/' "$REPO/scripts/gate_apart.sh" # as an older one
+  commit
+  echo next >"$REPO/version"
+  commit
+  must 0 gate
+  expect_out "can read the base's"
 }
 
 @test "without namespaces a build that changes what the gate uses ends with 6, and the verdict says what is not held" {
@@ -516,21 +588,6 @@ MAKE
   must 0 gate --base base-branch
   [ "$(sed -n 2p "$CALLS")" = head ] || fail "measured against $(sed -n 2p "$CALLS")"
   refute_out 'stop-commands'
-@test "where the base's program cannot be hidden from the head a warning says so" {
-  need_namespaces
-  must 0 gate
-  refute_out "can read the base's"
-  must 0 gate --out "$TMP"
-  expect_out "::warning title=attnbench::the head's program can read the base's and run it as itself"
-  grep -q "can read the base's" "$TMP/gate.md" || fail "gate.md does not say so"
-  sed -i 's/\<hide\>/cover/' "$REPO/scripts/gate_apart.sh" # as an older one
-  commit
-  echo next >"$REPO/version"
-  commit
-  must 0 gate
-  expect_out "can read the base's"
-}
-
   refute_err 'stop-commands'
   printf 'all:\n\t@echo ::stop-commands::x; exit 1\n' >"$REPO/Makefile"
   commit
