@@ -161,6 +161,21 @@ endif
 FAULT_SOURCES := $(wildcard tests/faults/*.c tests/faults/*.cu)
 UNIT_SOURCES := $(wildcard tests/*/unit_*.c)
 FUZZ_SOURCES := $(wildcard tests/fuzz/fuzz_*.c)
+EXAMPLE_SOURCES := $(wildcard kernels/example/*.cu)
+PLUGIN_SOURCES := $(wildcard tests/plugins/*.c)
+SLOWED_NAMES := $(shell sed -n 's/^VARIANT(\(.*\))/\1/p' tests/slowed/slowed.def)
+
+# Recipes and rules hold these names as they are, so that a name of other characters would be run, or be two.
+NAMED := $(C_SOURCES) $(CU_SOURCES) $(FAULT_SOURCES) $(UNIT_SOURCES) $(FUZZ_SOURCES) $(EXAMPLE_SOURCES) $(PLUGIN_SOURCES) \
+    $(addprefix tests/slowed/,$(SLOWED_NAMES))
+PLAIN := A B C D E F G H I J K L M N O P Q R S T U V W X Y Z a b c d e f g h i j k l m n o p q r s t u v w x y z \
+    0 1 2 3 4 5 6 7 8 9 _ . / + @ $(COMMA) = -
+without = $(if $(1),$(call without,$(wordlist 2,$(words $(1)),$(1)),$(subst $(firstword $(1)),,$(2))),$(2))
+UNPLAIN := $(if $(strip $(call without,$(PLAIN),$(NAMED))),$(foreach n,$(NAMED),$(if $(call without,$(PLAIN),$n),$n))) \
+    $(filter-out cli/% kernels/% tests/%,$(NAMED))
+ifneq ($(strip $(UNPLAIN)),)
+$(error names of sources may have letters, digits and _ . / + @ , = - alone; rename: $(strip $(UNPLAIN)))
+endif
 
 object = $(addprefix $(BUILD)/,$(addsuffix .o,$(1)))
 CU_OBJECTS := $(call object,$(CU_SOURCES))
@@ -175,10 +190,9 @@ FAULTY_OBJECTS := $(filter-out $(call object,kernels/registry.c) $(BUILD)/gen/ke
 FAULT_KERNELS := $(call object,$(filter %.cu,$(FAULT_SOURCES)))
 UNITS := $(addprefix $(BUILD)/tests/,$(notdir $(UNIT_SOURCES:.c=)) replay)
 FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(FUZZ_SOURCES))
-EXAMPLE_SOURCES := $(wildcard kernels/example/*.cu)
 EXAMPLE_OBJECTS := $(call object,$(EXAMPLE_SOURCES))
 EXAMPLES := $(patsubst kernels/example/%.cu,$(BUILD)/%.so,$(EXAMPLE_SOURCES))
-PLUGINS := $(patsubst tests/plugins/%.c,$(BUILD)/tests/plugins/%.so,$(wildcard tests/plugins/*.c))
+PLUGINS := $(patsubst tests/plugins/%.c,$(BUILD)/tests/plugins/%.so,$(PLUGIN_SOURCES))
 EMULATED := $(if $(filter 1,$(WITH_CUDA)),$(if $(SANITIZE),,$(BUILD)/tests/emulated.so))
 FAULTY := $(if $(wildcard tests/faults.def),$(BUILD)/attnbench-faulty)
 
@@ -272,7 +286,7 @@ compile-commands: | $(BUILD)/.config
 	    "$$(sed 's/[\\"]/\\&/g' <<<"$$command -c $$file")"; \
 	  separator=,; \
 	done; printf '\n]\n'; } >compile_commands.json < <(printf '%s\n' \
-	  $(foreach source,$(C_SOURCES) $(filter %.c,$(FAULT_SOURCES)) $(UNIT_SOURCES) $(wildcard tests/plugins/*.c),\
+	  $(foreach source,$(C_SOURCES) $(filter %.c,$(FAULT_SOURCES)) $(UNIT_SOURCES) $(PLUGIN_SOURCES),\
 	    '$(source) $(CC) $(C_ALL) $(CMOCKA_CFLAGS)') \
 	  $(foreach source,$(CU_SOURCES) $(filter %.cu,$(FAULT_SOURCES)) $(EXAMPLE_SOURCES),'$(source) $(CXX) $(CXX_ALL) -x c++'))
 	@echo "wrote compile_commands.json"
@@ -535,7 +549,6 @@ $(BUILD)/tests/emulated.so: $(EMULATED_OBJECTS)
 -include $(EMULATED_OBJECTS:.o=.d)
 
 # Some of our kernels with a spin at their end (tests/slowed/plugin.cu): their sources, but for one line in each kernel.
-SLOWED_NAMES := $(shell sed -n 's/^VARIANT(\(.*\))/\1/p' tests/slowed/slowed.def)
 SLOWED_SOURCES := $(addprefix $(BUILD)/slowed/,kernels/tiles/attn_params.cuh kernels/tiles/wgmma_tile.cuh \
     $(SLOWED_NAMES:%=kernels/variants/%.cu))
 SLOWED_OBJECTS := $(SLOWED_NAMES:%=$(BUILD)/slowed/kernels/variants/%.cu.o) $(BUILD)/tests/slowed/plugin.cu.o

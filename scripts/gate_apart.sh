@@ -7,9 +7,11 @@
 #
 #   APART_HOW      what --probe said. With namespaces the program sees no process but its own, which end with it; files are
 #                  read-only but for its own folder; /dev has the devices of measuring alone; there is no network; as root it
-#                  has no capability but that of reading. With none it has its own folder and environment, and the sums
+#                  has no capability, or that of reading alone where its files cannot be read without it. With none it has its
+#                  own folder and environment, and the sums. Either way nothing is open in it but its input, output and errors
 #   APART_FOLDER   its folder; without it a new one below APART_ROOT, which is removed at the end
-#   APART_HIDDEN   a folder that it finds empty (namespaces)
+#   APART_HIDDEN   folders, one a line, in which it finds the program, the files that its arguments name and its own folder
+#                  alone (namespaces)
 #   APART_SUMS     what sha256sum wrote of files that must not change: checked before and after, and a difference ends with 6
 #   APART_PASS     names of variables that it gets beside those of compilers and devices, separated by spaces
 set -euo pipefail
@@ -63,17 +65,51 @@ kernel_read_only() {
   done < <(find /proc -maxdepth 1 -mindepth 1 ! -name '[0-9]*' \( -type d -o -type f -perm /222 \))
 }
 
+# hide FOLDER STAGE KEPT...: the folder becomes a new one, which has the kept files and folders of it alone.
+hide() {
+  local hidden stage=$2 kept place
+  hidden=$(realpath -e "$1" 2>/dev/null) || return 0 # it went with a folder around it
+  mkdir "$stage"
+  mount -n -t tmpfs -o mode=755 apart "$stage"
+  for kept in "${@:3}"; do
+    kept=$(realpath -e "$kept" 2>/dev/null) || continue
+    [[ $kept == "$hidden"/* ]] || continue
+    place=$stage${kept#"$hidden"}
+    [ ! -e "$place" ] || continue
+    mkdir -p "$(dirname "$place")"
+    if [ -d "$kept" ]; then mkdir "$place"; else : >"$place"; fi
+    mount -n --bind "$kept" "$place"
+  done
+  mount -n --move "$stage" "$hidden"
+}
+
+# can_read FILES...: whether that takes no right of root. The right to read all files is one to open them by their numbers in
+# the file system, past every mount: what is hidden, and for writing too.
+can_read() {
+  # shellcheck disable=SC2016  # for the shell inside
+  setpriv --inh-caps=-all --bounding-set=-all bash -c 'for file; do
+    [ -r "$file" ] && { [ ! -d "$file" ] || [ -x "$file" ]; } || exit 1
+  done' - "$@"
+}
+
 # inside FOLDER HIDDEN COMMAND...: the first process of the namespaces, which end with it.
 inside() {
-  local folder=$1 hidden=$2 code=0
+  local folder=$1 hidden=$2 code=0 kept=("$1") folders=() rights=-all file i
   shift 2
+  for file in "$@" "${@#*=}"; do [ ! -f "$file" ] || kept+=("$file"); done
   mkdir "$folder/.dev"
   only_devices_of_measuring "$folder/.dev"
-  [ -z "$hidden" ] || mount -n -t tmpfs -o mode=755 apart "$hidden"
+  mapfile -t folders <<<"$hidden"
+  for i in "${!folders[@]}"; do
+    [ -z "${folders[i]}" ] || hide "${folders[i]}" "$folder/.hidden-$i" "${kept[@]}"
+  done
   mount -n --bind "$folder" "$folder"
   kernel_read_only
   all_read_only "$folder"
-  setpriv --no-new-privs --inh-caps=-all --bounding-set=-all,+dac_read_search "$@" &
+  # What is hidden could still be seen from a folder that was entered before.
+  cd "$PWD" 2>/dev/null || cd "$folder"
+  can_read "$PWD" "${kept[@]}" || rights=-all,+dac_read_search
+  setpriv --no-new-privs --inh-caps=-all --bounding-set="$rights" "$@" &
   wait $! || code=$?
   exit "$code"
 }
@@ -104,6 +140,19 @@ remove_folder() {
   rm -rf "$1"
 }
 
+# as_side FOLDER COMMAND...: becomes it. Nothing that the caller has open may reach it: the caller writes to files of the job.
+as_side() {
+  local folder=$1 open
+  shift
+  for open in "/proc/$BASHPID/fd"/*; do
+    open=${open##*/}
+    [ "$open" -le 2 ] || exec {open}>&-
+  done
+  [ "$APART_HOW" != namespaces ] || apart bash "$0" --inside "$folder" "${APART_HIDDEN:-}" "$@"
+  if command -v setpriv >/dev/null; then exec setpriv --pdeathsig KILL "$@"; fi # else it would go on when this script is killed
+  exec "$@"
+}
+
 main() {
   local folder=${APART_FOLDER:-} journal='' code=0 words=() variables word before=''
   if [ -z "$folder" ]; then
@@ -124,12 +173,7 @@ main() {
   mapfile -d '' -t variables < <(environment "$folder")
   words=(env -i "${variables[@]}" "${words[@]}")
   check_sums "before this process began"
-  if [ "$APART_HOW" = namespaces ]; then
-    words=(apart bash "$0" --inside "$folder" "${APART_HIDDEN:-}" "${words[@]}")
-  elif command -v setpriv >/dev/null; then
-    words=(setpriv --pdeathsig KILL "${words[@]}") # else it would go on when this script is killed
-  fi
-  "${words[@]}" &
+  as_side "$folder" "${words[@]}" &
   wait $! || code=$?
   check_sums "while this process ran"
   if [ -n "$journal" ]; then

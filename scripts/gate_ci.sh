@@ -217,11 +217,15 @@ note() {
 
 # Names of files as git quotes them: control characters are escapes in them.
 # changed_files COMMIT PATHS...: since that commit.
-changed_files() { safe_git diff --no-ext-diff --no-renames --name-only "$1" "$head_commit" -- "${@:2}"; }
+# A .gitmodules of the branch may ask that its submodules be left out.
+changed_files() {
+  safe_git diff --no-ext-diff --no-renames --ignore-submodules=none --name-only "$1" "$head_commit" -- "${@:2}"
+}
 
 variant_files=(kernels/variants)
 kernel_files=(kernels/tiles kernels/reference kernels/example)
 text_files=(tests results shapes '*.md') # the sweep is compared by itself
+built_tests=('tests/faults*' tests/slowed tests/emulated) # the Makefile reads them whatever it builds
 
 # The times are measured by the head's program, so every file of it is a place to cheat in. A clock, a median or a second
 # makefile is as good a one as the timer.
@@ -231,8 +235,14 @@ tell_of_changes() {
   [ -z "$changed" ] || note notice "variants that this change touches" "$changed"
   changed=$(changed_files "$base_commit" "${kernel_files[@]}")
   [ -z "$changed" ] || note notice "this change touches what several variants share" "$changed"
-  changed=$(changed_files "$base_commit" . "${variant_files[@]/#/:!}" "${kernel_files[@]/#/:!}" "${text_files[@]/#/:!}")
+  changed=$(
+    changed_files "$base_commit" . "${variant_files[@]/#/:!}" "${kernel_files[@]/#/:!}" "${text_files[@]/#/:!}"
+    changed_files "$base_commit" "${built_tests[@]}"
+  )
   [ -z "$changed" ] || note warning "this change touches what measures, builds or gates; look at it by hand" "$changed"
+  # A makefile or a script that does not quote a name runs what the name says.
+  changed=$(changed_files "$base_commit" . | grep -aE '[^A-Za-z0-9_./+@,=-]|(^|/)-' || true)
+  [ -z "$changed" ] || note warning "names of changed files have characters that a shell or make may run" "$changed"
 }
 
 # A build that changes its sources makes a program that nobody has read: its commit ends in "+dirty".
@@ -350,16 +360,24 @@ check_sums() {
   }
 }
 
+# Whether the base can hide the folder of the outputs from the head: not where the clone is in it.
+hides_outputs() { [[ $(pwd -P)/ != "$APART_HIDDEN"/* ]] && grep -q '^hide() ' "$work/gate_apart.sh"; }
+
 prepare_apart() {
   mkdir "$work/judge" "$work/own"
   safe_git show "$base_commit:scripts/gate_apart.sh" >"$work/gate_apart.sh"
   sums >"$work/judge/sums"
-  # The judge's folder has the journals of both sides.
-  export APART_ROOT=$work/own APART_HIDDEN=$work/judge APART_SUMS=$work/judge/sums APART_HOW
+  export APART_ROOT=$work/own APART_HIDDEN APART_SUMS=$work/judge/sums APART_HOW
+  # The folder of the outputs has the base's program and build, of which the head could run a copy as itself, what was
+  # measured before, and the journals of both sides.
+  APART_HIDDEN=$(cd "$out" && pwd -P)
+  hides_outputs || APART_HIDDEN=$work/judge
   APART_HOW=$(bash "$work/gate_apart.sh" --probe)
   chmod +x "$work/gate_apart.sh"
   [ "$APART_HOW" = namespaces ] ||
     note warning "this machine allows no namespaces: the head's program can reach what this job can, and only a change of files is seen"
+  [ "$APART_HOW" = none ] || [ "$APART_HIDDEN" != "$work/judge" ] ||
+    note warning "the head's program can read the base's and run it as itself, since the base's gate_apart.sh hides one folder only, or --out has the clone in it"
 }
 
 build_head() {
@@ -376,20 +394,103 @@ build_head() {
 clocks='clock|clock_(gettime|getres|nanosleep)|__clock_.*|__vdso_.*|time|times|gettimeofday|nanosleep|usleep|timespec_get'
 clocks+='|getrusage|syscall|dlsym|dlvsym|(cuda|cu)(Event|Stream|Graph|Launch|GetProcAddress|Ctx).*|nvmlDevice.*'
 
-# clock_symbols PROGRAM: its functions of these names, imported or with the size that they have. The runtime of CUDA is
-# linked into the program, so that a size other than the base's is the only sign of another one.
-clock_symbols() {
-  readelf -W --symbols "$1" 2>/dev/null | awk -v clocks="^($clocks)$" '
-    $1 ~ /^[0-9]+:$/ && $4 ~ /^(FUNC|NOTYPE|IFUNC|GNU_IFUNC)$/ {
-      sub(/@.*/, "", $8)
-      if ($8 ~ clocks) print $7 == "UND" ? "imports " $8 : "has " $8 " of " $3 " bytes"
+# symbols PROGRAM: its symbols, one a line: `imports`, `has` or `local`, the type, the size, the name and, of what a library
+# defines, its version. Variables of a library that the loader copies into the program are imports as well.
+symbols() {
+  readelf -W --relocs --symbols "$1" 2>/dev/null | awk '
+    $3 ~ /_COPY$/ { copied[$4] }
+    $1 ~ /^[0-9]+:$/ && $4 !~ /^(SECTION|FILE)$/ {
+      sub(/ \([0-9]+\)$/, "")
+      if (NF < 8) next # no name
+      name = version = $NF
+      sub(/@.*/, "", name)
+      sub(/^[^@]*@*/, "", version)
+      kind = $(NF - 1) == "UND" || $2 in copied ? "imports" : $5 == "LOCAL" ? "local" : "has"
+      print kind, $4, $3, name, version
     }' | sort -u || true
 }
 
-# What the loader of PROGRAM does before its first line.
+# clock_symbols PROGRAM: its functions of these names, imported or with the size that they have. The runtime of CUDA is
+# linked into the program, so that a size other than the base's is the only sign of another one.
+clock_symbols() {
+  symbols "$1" | awk -v clocks="^($clocks)$" '
+    $2 ~ /^(FUNC|NOTYPE|IFUNC|GNU_IFUNC)$/ && $4 ~ clocks {
+      print $1 == "imports" ? "imports " $4 : "has " $4 " of " $3 " bytes"
+    }' | sort -u || true
+}
+
+# find_library NAME FOLDERS: its file. The program is not asked, since its loader would run.
+find_library() {
+  local folder folders=() # an empty one is where this runs
+  if [[ $1 == */* ]]; then echo "$1" && return; fi
+  [ -z "$2" ] || IFS=: read -ra folders <<<"$2:"
+  for folder in ${folders[@]+"${folders[@]}"}; do
+    if [ -f "${folder:-.}/$1" ]; then echo "${folder:-.}/$1" && return; fi
+  done
+  PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2>/dev/null | awk -v name="$1" '$1 == name && !n++ { sub(/.* => /, ""); print }' || true
+}
+
+# libraries PROGRAM: the files of those that it loads and that these load.
+libraries() {
+  local dynamic folders names=() seen=() file i
+  dynamic=$(readelf -W --dynamic "$1" 2>/dev/null || true)
+  folders=$(sed -nE 's/.*\((RPATH|RUNPATH)\).*\[(.*)\]$/\2/p' <<<"$dynamic" | paste -sd:)${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+  while [ -n "$dynamic" ]; do
+    mapfile -t names < <(sed -nE 's/.*\(NEEDED\).*\[(.*)\]$/\1/p' <<<"$dynamic")
+    dynamic=''
+    for ((i = 0; i < ${#names[@]}; i++)); do
+      [[ " ${seen[*]-} " != *" ${names[i]} "* ]] || continue
+      seen+=("${names[i]}")
+      file=$(find_library "${names[i]}" "$folders")
+      [ -n "$file" ] || continue
+      printf '%s\n' "$file"
+      dynamic+=$(readelf -W --dynamic "$file" 2>/dev/null || true)$'\n'
+    done
+  done | sort -u
+}
+
+# taken_over BASE-LIBRARIES HEAD-LIBRARIES: names that the base takes from a library and that are another's in the head's
+# program. The base's own code then runs what the change brings. An object that the base does not load may bring them too,
+# and the names that libraries take from each other count, unless the head's program keeps its own to itself.
+taken_over() {
+  local file
+  {
+    symbols "$out/attnbench-base" | sed 's/^/base /'
+    while read -r file; do symbols "$file" | sed -n 's/^imports/library &/p'; done <<<"$1"
+    symbols "$out/attnbench-head" | sed 's/^/head /'
+    while read -r file; do
+      symbols "$file" | FILE=${file##*/} awk '$1 == "has" { print "object", $4, ENVIRON["FILE"] }'
+    done < <(only_in "$1" "$2")
+  } | awk '
+    $1 == "base" && $2 == "imports" { imported[$5]; versions[$5 " " $6] }
+    $1 == "base" && $2 != "imports" { own[$5] }
+    $1 == "library" { taken[$5] }
+    $1 == "head" && $2 == "imports" { kept[$5 " " $6] }
+    $1 == "head" && $2 != "imports" && !($5 in own) && ($5 in imported || $2 == "has" && $5 in taken) {
+      print "has " $5 " of " $4 " bytes"
+    }
+    $1 == "object" && ($2 in imported || $2 in taken) { print $3 " has " $2 }
+    $1 ~ /^(base|head)$/ && $2 == "local" { listed[$1] }
+    END {
+      if ("base" in listed && !("head" in listed)) print "lacks a table of symbols"
+      for (name in versions) if (!(name in kept)) {
+        sub(/ $/, "", name)
+        sub(/ /, "@", name)
+        print "lacks " name
+      }
+    }' | sort -u
+}
+
+# What the loader of PROGRAM does before its first line and after its last.
 loaded() {
-  readelf -W --dynamic --program-headers "$1" 2>/dev/null |
-    sed -nE 's/.*\((NEEDED|RPATH|RUNPATH|AUDIT|DEPAUDIT|PREINIT_ARRAYSZ|INIT_ARRAYSZ)\) */\1 /p; s/.*Requesting/Requesting/p' | sort -u || true
+  {
+    readelf -W --dynamic --program-headers --sections "$1" 2>/dev/null | sed -nE '
+      s/.*\((NEEDED|RPATH|RUNPATH|AUDIT|DEPAUDIT|PREINIT_ARRAYSZ|INIT_ARRAYSZ|FINI_ARRAYSZ)\) */\1 /p
+      s/.*(Requesting)/\1/p
+      s/.*\] (\.(init|fini|preinit_array|ctors|dtors)) +[A-Z_]+ +[0-9a-f]+ [0-9a-f]+ ([0-9a-f]+) .*/\1 of 0x\3 bytes/p'
+    readelf -W --relocs "$1" 2>/dev/null | awk '$3 ~ /_IRELATIV/ { ++n } END { if (n) print "IRELATIVE: " n " functions" }'
+    symbols "$1" | awk '$1 != "imports" && $2 ~ /IFUNC$/ { print "IFUNC " $4 " of " $3 " bytes" }'
+  } | sort -u || true
 }
 
 # only_in A B: the lines of the second text that the first one lacks.
@@ -410,6 +511,8 @@ check_head_program() {
     refuse "the head's program loads what the base's does not" "$new"
   fi
   [ -z "$new" ] || note warning "the head's program loads or runs before its first line what the base's does not" "$new"
+  new=$(taken_over "$(libraries "$out/attnbench-base")" "$(libraries "$out/attnbench-head")")
+  [ -z "$new" ] || note warning "the head's program has of its own, or lacks, what the base's takes from libraries; find out why" "$new"
   if cmp -s "$out/attnbench-head" "$out/attnbench-base" && [ -n "$(changed_files "$base_commit" cli kernels)" ]; then
     refuse "the head's program is the base's, byte for byte, though its files are not"
   fi

@@ -52,6 +52,66 @@ runs() { grep -qsF "$1" /proc/[0-9]*/cmdline; }
   [ "$status" -ne 0 ] || fail "it reached a process of another side"
 }
 
+@test "of hidden folders a side sees itself, the files that its arguments name and its own folder" {
+  need_namespaces
+  mkdir -p "$TMP/gate/base/build" "$TMP/results"
+  echo base >"$TMP/gate/base/build/attnbench"
+  cp "$SWEEP" "$TMP/gate/sweep.json"
+  cp "$SWEEP" "$TMP/gate/inputs.json"
+  touch "$TMP/results/base.json" "$TMP/gate/new.json"
+  printf '#!/bin/sh\ncat "$2" "${4#*=}" >/dev/null && ls -A "$5" "$6"; find "$5" "$6"; ls "$HOME"\n' >"$TMP/gate/attnbench-head"
+  chmod +x "$TMP/gate/attnbench-head"
+  APART_HIDDEN=$TMP/gate$'\n'$TMP/gate/judge$'\n'$TMP/results must 0 apart "$TMP/gate/attnbench-head" --sweep "$TMP/gate/sweep.json" \
+    --inputs "--inputs=$TMP/gate/inputs.json" "$TMP/gate" "$TMP/results"
+  expect_out attnbench-head sweep.json inputs.json
+  refute_out attnbench-base
+  refute_out judge
+  refute_out build
+  refute_out base.json
+  refute_out new.json
+  # Nor does it from a folder that it stands in.
+  cd "$TMP/gate/base"
+  APART_HIDDEN=$TMP/gate must 0 capture bash "$ROOT/scripts/gate_apart.sh" ls -AR .
+  refute_out attnbench
+  cmp "$ATTNBENCH" "$TMP/gate/attnbench-base"
+}
+
+@test "no number of a file leads past what is hidden and read-only" {
+  need_namespaces
+  echo secret >"$TMP/gate/judge/first.journal"
+  cat >"$TMP/by_number.py" <<'PY'
+import ctypes, os, sys
+class Handle(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_uint), ("type", ctypes.c_int), ("bytes", ctypes.c_ubyte * 128)]
+libc, handle, mount = ctypes.CDLL(None, use_errno=True), Handle(128), ctypes.c_int()
+if sys.argv[1] == "of":
+    if libc.name_to_handle_at(-100, os.fsencode(sys.argv[2]), ctypes.byref(handle), ctypes.byref(mount), 0):
+        sys.exit("this file system gives no numbers")
+    print(handle.size, handle.type, bytes(handle.bytes).hex())
+else:
+    handle.size, handle.type = int(sys.argv[2]), int(sys.argv[3])
+    handle.bytes[:] = bytes.fromhex(sys.argv[4])
+    folder = os.open(os.environ["HOME"], os.O_RDONLY)
+    for how in os.O_RDONLY, os.O_RDWR:
+        if libc.open_by_handle_at(folder, ctypes.byref(handle), how) >= 0:
+            print("opened", how)
+PY
+  python "$TMP/by_number.py" of "$TMP/gate/judge/first.journal" >"$TMP/number" || skip "this file system gives no numbers"
+  read -r size type number <"$TMP/number"
+  must 0 apart "$ATTN_PYTHON" "$TMP/by_number.py" open "$size" "$type" "$number"
+  refute_out opened
+}
+
+@test "what its caller has open is closed in a side" {
+  for how in none $APART_HOW; do
+    : >"$TMP/ci/env"
+    # 0, 1, 2, and the folder that ls reads
+    APART_HOW=$how apart sh -c 'ls /proc/self/fd; echo evil >&9; echo evil >&3' 3>>"$TMP/ci/env" 9>>"$TMP/ci/env" 255>>"$TMP/ci/env"
+    [ "$(grep -c '^[0-9]*$' "$OUT")" -eq 4 ] || fail "open are $(paste -sd' ' "$OUT")"
+    [ ! -s "$TMP/ci/env" ] || fail "a file of the job was written"
+  done
+}
+
 @test "of the devices a side has those of measuring" {
   need_namespaces
   [ "$(id -u)" -eq 0 ] || skip "only root can have a /dev of its own"

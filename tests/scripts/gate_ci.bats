@@ -230,7 +230,8 @@ still_there() { grep -qsazF "GATE_TEST_MARK=$TMP" /proc/[0-9]*/environ; }
 }
 
 @test "every file of a change that could steer the gate is told of, in the log, the annotations and the verdict" {
-  local file steering='cli/measure/timer.c cli/base/stats.c kernels/pattern.h GNUmakefile .gitattributes .github/workflows/gate.yml'
+  local file steering='cli/measure/timer.c cli/base/stats.c kernels/pattern.h GNUmakefile .gitattributes .github/workflows/gate.yml
+    tests/faults.def tests/faults/mine.c tests/slowed/slowed.def tests/emulated/cuda.cuh'
   for file in $steering kernels/variants/mine.c kernels/tiles/mine.cuh tests/mine.bats NOTES.md; do
     mkdir -p "$REPO/$(dirname "$file")"
     echo 'include Makefile' >"$REPO/$file"
@@ -248,6 +249,53 @@ still_there() { grep -qsazF "GATE_TEST_MARK=$TMP" /proc/[0-9]*/environ; }
   expect_out '::notice title=attnbench::this change touches what several variants share: kernels/tiles/mine.cuh'
   refute_out tests/mine.bats
   refute_out NOTES.md
+}
+
+@test "names of a change that a shell or make could run are told of, and no others" {
+  local file
+  mkdir -p "$REPO/tests/faults" "$REPO/tests/a b"
+  for file in 'faults/x;cd${IFS}tests;sh${IFS}evil.sh;cd${IFS}-;.c' 'faults/-rf.c' 'a b/c.c' 'faults/`x`.c' "faults/q'.c" $'faults/\xc3\xa4.c' 'faults/plain-1_2.c++@a,b=c'; do
+    touch "$REPO/tests/$file"
+  done
+  commit
+  must 0 gate
+  grep '^::warning .*characters that a shell or make may run' "$OUT" >"$TMP/warned" || fail "no warning"
+  for file in 'x;cd${IFS}tests;sh${IFS}evil.sh;cd${IFS}-;.c' '-rf.c' 'a b/c.c' "'x'.c" "q'.c" '\303\244.c'; do
+    grep -qF -e "$file" "$TMP/warned" || fail "$file is not named"
+    grep -qF -e "$file" "$REPO/build/gate/gate.md" || fail "$file is not in gate.md"
+  done
+  ! grep -q 'plain-1' "$TMP/warned" || fail "a plain name is told of"
+}
+
+@test "the Makefile runs no name of a source" {
+  local name
+  mkdir -p "$TMP/tree/tests/faults" "$TMP/tree/tests/slowed"
+  cp Makefile "$TMP/tree"
+  touch "$TMP/tree/tests/faults/plain-1_2.c" "$TMP/tree/tests/slowed/slowed.def"
+  must 0 capture make -s -C "$TMP/tree" CUDA=0 print-FAULT_SOURCES
+  expect_out tests/faults/plain-1_2.c
+  for name in 'x;touch${IFS}ran;.c' 'x y.c' 'x$(shell touch ran).c' "x'.c" 'x#.c'; do
+    touch "$TMP/tree/tests/faults/$name"
+    must 2 capture make -C "$TMP/tree" CUDA=0 features
+    expect_err 'names of sources may have'
+    rm "$TMP/tree/tests/faults/$name"
+  done
+  echo 'VARIANT(x;touch ran)' >"$TMP/tree/tests/slowed/slowed.def"
+  must 2 capture make -C "$TMP/tree" CUDA=0 features
+  expect_err 'tests/slowed/x;touch'
+  [ ! -e "$TMP/tree/ran" ] || fail "a name was run"
+}
+
+@test "a submodule that asks to be left out is told of" {
+  printf '[submodule "lib"]\n\tpath = cli/lib\n\turl = ./lib\n\tignore = all\n' >"$REPO/.gitmodules"
+  git -C "$REPO" update-index --add --cacheinfo "160000,$(git -C "$REPO" rev-parse HEAD),cli/lib"
+  mkdir -p "$REPO/cli/lib"
+  commit
+  git -C "$REPO" update-index --cacheinfo "160000,$(git -C "$REPO" rev-parse HEAD),cli/lib"
+  echo next >"$REPO/version"
+  commit
+  must 0 gate
+  expect_out_matches '^::warning .*touches what measures.*: cli/lib version$'
 }
 
 @test "rows that moved stand beside the files that changed, and those whose file did not change are a warning" {
@@ -289,6 +337,7 @@ still_there() { grep -qsazF "GATE_TEST_MARK=$TMP" /proc/[0-9]*/environ; }
 }
 
 @test "a head that is the base's program is not compared with itself" {
+  without_namespaces # there its build cannot read that program
   mkdir -p "$REPO/kernels/variants"
   touch "$REPO/kernels/variants/mine.c"
   printf 'all:\n\tcp -L %s attnbench\n' ../../../attnbench-base >"$REPO/Makefile"
@@ -371,13 +420,70 @@ MAKE
   refused 'imports clock_gettime'
 }
 
-@test "a function that runs before main is told of" {
-  compiled
-  echo '__attribute__((constructor)) static void early(void) {}' >"$REPO/kernels/variants/cpu_flash.c"
+# warned_of CODE WORD...: such a variant is a warning, in the annotations and in gate.md, that has every word.
+warned_of() {
+  local word
+  printf '%s\n' "$1" >"$REPO/kernels/variants/cpu_flash.c"
   commit
-  must 0 gate
-  expect_out '::warning title=attnbench::the head'
-  grep -q 'INIT_ARRAYSZ' "$REPO/build/gate/gate.md"
+  must 0 gate --base "$BASE"
+  for word in "${@:2}"; do
+    grep -q "^::warning title=attnbench::the head.*$word" "$OUT" || fail "no warning of $word"
+    grep -q "$word" "$REPO/build/gate/gate.md" || fail "$word is not in gate.md"
+  done
+}
+not_warned_of() {
+  warned_of "$1"
+  ! grep '^::warning title=attnbench::the head.s program' "$OUT" || fail "a false alarm"
+}
+
+@test "what runs before main or after it is told of" {
+  compiled
+  BASE=$(git -C "$REPO" rev-parse HEAD)
+  not_warned_of 'int more(void) { return 1; }'
+  warned_of '__attribute__((constructor)) static void early(void) {}' INIT_ARRAYSZ
+  warned_of '__attribute__((destructor)) static void late(void) {}' FINI_ARRAYSZ
+  warned_of '__asm__(".section .init\n nop\n nop\n nop\n nop\n .text");' '\.init of 0x'
+  warned_of '__asm__(".section .fini\n nop\n nop\n nop\n nop\n .text");' '\.fini of 0x'
+  local chosen='static int one(void) { return 1; }
+    static int (*choose(void))(void) { return one; }
+    int chosen(void) __attribute__((ifunc("choose")));
+    int uses(void) { return chosen(); }'
+  cc -c -o "$TMP/chosen.o" -x c - <<<"$chosen" 2>/dev/null || skip "no functions that choose themselves here"
+  warned_of "$chosen" 'IRELATIVE: ' 'IFUNC chosen'
+}
+
+@test "a function of the change in the place of a library's is told of, and so is an import that is gone" {
+  compiled
+  BASE=$(git -C "$REPO" rev-parse HEAD)
+  not_warned_of 'int more(void) { return 1; }
+    static int toupper(int letter) { return letter; }
+    int less(void) { return toupper(2); }'
+  local own='int setenv(const char *name, const char *value, int over) { return (int)(*name + *value + over) * 0; }'
+  warned_of "$own" 'has setenv of' 'lacks setenv'
+  warned_of "__attribute__((visibility(\"hidden\"))) $own" 'has setenv of' 'lacks setenv'
+  warned_of "__attribute__((weak)) $own" 'has setenv of'
+  warned_of "static $own int more(void) { return setenv(\"a\", \"b\", 1); }" 'has setenv of'
+  refute_out 'lacks setenv'
+  sed -i 's/ + setenv("VERSION", VERSION, 1)//' "$REPO/main.c"
+  warned_of 'int idle;' 'lacks setenv'
+  refute_out 'has setenv'
+  printf '\nMORE = -s\n' >>"$REPO/Makefile"
+  warned_of 'int idle;' 'lacks a table of symbols'
+}
+
+@test "a library that takes over what the base's program takes from another, or what its libraries take, is told of" {
+  compiled
+  mkdir "$TMP/lib"
+  export LD_LIBRARY_PATH=$TMP/lib
+  cc -shared -fPIC -o "$TMP/lib/libfirst.so" -x c - <<<'int toupper(int); int first(void) { return toupper(1); }'
+  cc -shared -fPIC -o "$TMP/lib/libsecond.so" -x c - <<<'int setenv(const char *n, const char *v, int o) { return n == v && o; }'
+  printf '\nMORE = -Wl,--no-as-needed -L%s -lfirst\n' "$TMP/lib" >>"$REPO/Makefile"
+  commit
+  BASE=$(git -C "$REPO" rev-parse HEAD)
+  not_warned_of 'int more(void) { return 1; }'
+  warned_of 'int toupper(int letter) { return letter; }' 'has toupper of'
+  sed -i 's/-lfirst/-lfirst -lsecond/' "$REPO/Makefile"
+  warned_of 'int idle;' 'NEEDED.*libsecond' 'libsecond.so has setenv'
 }
 
 # builds RECIPE...: the head's Makefile runs these lines, then builds its program.
@@ -400,13 +506,29 @@ without_namespaces() {
   builds '-echo evil | tee ../../../attnbench-base ../../../sweep.json ../../gate_apart.sh ../../judge/sums' \
     "-echo evil | tee $TMP/ci/env $TMP/ci/summary \$\$GITHUB_ENV \$\$GITHUB_STEP_SUMMARY" \
     '-echo evil | tee ../../../../../scripts/gate_ci.sh ../../../../../.git/config' \
-    '-cd ../../../.. && git update-ref refs/heads/evil HEAD' '-env | grep -q GITHUB && touch saw-the-ci'
+    '-cd ../../../.. && git update-ref refs/heads/evil HEAD' '-env | grep -q GITHUB && touch saw-the-ci' \
+    '! cat ../../../attnbench-base && ! cat ../../base/source/attnbench && ! ls ../../judge'
   GITHUB_ENV=$TMP/ci/env GITHUB_STEP_SUMMARY=$TMP/ci/summary must 0 gate
   [ "$(sort -u "$CALLS.judges")" = "judged by head" ] || fail "the base's program was overwritten"
   [ "$(cat "$REPO/build/gate/sweep.json")" = '{}' ]
   [ "$(ls "$TMP/ci")" = summary ] || fail "it wrote for later steps"
   ! grep -q evil "$TMP/ci/summary" "$REPO/.git/config" "$REPO/scripts/gate_ci.sh" || fail "it wrote where it must not"
   refute_out 'no namespaces'
+}
+
+@test "where the base's program cannot be hidden from the head a warning says so" {
+  need_namespaces
+  must 0 gate
+  refute_out "can read the base's"
+  must 0 gate --out "$TMP"
+  expect_out "::warning title=attnbench::the head's program can read the base's and run it as itself"
+  grep -q "can read the base's" "$TMP/gate.md" || fail "gate.md does not say so"
+  sed -i 's/\<hide\>/cover/' "$REPO/scripts/gate_apart.sh" # as an older one
+  commit
+  echo next >"$REPO/version"
+  commit
+  must 0 gate
+  expect_out "can read the base's"
 }
 
 @test "without namespaces a build that changes what the gate uses ends with 6, and the verdict says what is not held" {
