@@ -156,7 +156,9 @@ struct time_record {
   struct stats us;
   enum stats_stop stop;
   uint32_t launches_per_sample;
-  bool settled; /* warm-up reached a steady latency, or the samples did (measure_is_steady) */
+  bool settled;       /* warm-up reached a steady latency, or the samples did (measure_is_steady); and where several
+                         processes measured the row, their medians agree (process_settle) */
+  bool settled_alone; /* settled within this process, and .settled is false because the processes do not agree */
   double warmup_s;
   double elapsed_s;    /* wall time of the sampling */
   double sm_clock_mhz; /* median over batches, measured on the SMs; NAN when unknown */
@@ -317,6 +319,15 @@ struct process_interval {
   double confidence; /* at least 0.95 from six processes on; lower with fewer, whose range the interval is */
 };
 struct process_interval process_interval_of(const struct process_record *);
+
+/* Processes whose interval is wider than this part of its lower end do not agree. Four times the change by which two
+ * windows of a settled time on a CPU may differ: a steady time may range as far over its windows. The medians of one
+ * kernel on a GPU lie closer by far. */
+#define PROCESS_APART_MOST 0.08
+
+/* Sets .settled and .settled_alone of each time from what its own process found and from whether the processes agree.
+ * The same when it is called again. */
+void process_settle(struct record *);
 
 /* Adds the result `next` of round number `round`: its status, reason, times, wall_s and gpu_s. When that round found
  * the cell wrong or did not measure it, the record gets its status, and its reason after "round N: ". STATUS_INPUT
