@@ -193,6 +193,9 @@ struct ratio_record {
   double reference_memset_us, memset_us, kernels_alone;
 };
 
+/* The fewest rounds of a ratio, whose range is a 95 % interval of their median. */
+enum { RATIO_ROUNDS_MIN = 6 };
+
 /* A ratio with a larger drift_ratio was not steady while it was measured. */
 #define RATIO_DRIFT_MOST 0.005
 
@@ -357,6 +360,10 @@ void plan_passes(const struct device_info *, struct record *);
  * rows, launches or samples than a check of its shape looks at. `is_capture`: the cell was launched for a profiler,
  * and checked once. */
 const char *checked_problem(const struct record *, bool is_capture);
+
+/* A race makes one output row wrong in one of CHECK_RACE_LAUNCHES launches. Returns the probability that at least one
+ * of the samples shows it, where each sample compares the share rows_ratio of the rows of its last launch. */
+double checked_race_found(uint64_t samples, double rows_ratio);
 
 /* Did this check look at less than the one of `base`, a check of the same cell? */
 bool checked_is_weaker(const struct check_record *, const struct check_record *base);
