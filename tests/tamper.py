@@ -308,6 +308,8 @@ a later quartile that is not of its samples|later["p25_us"] = later["min_us"]
 a later deviation that is not of its samples|later["mad_us"] = 0
 a later interval that is not of its samples|later["ci95_high_us"] = later["max_us"]
 another number of later samples|later["n"] += 1
+no samples of a first round|del hot["samples_us"], later["samples_us"]; del again[1]["again"]["time"]["hot"]["samples_us"]
+no samples of a later round|del later["samples_us"]
 one later sample changed|later["samples_us"][3] = 1e6
 later times halved|later.update({key: later[key] / 2 for key in later if key.endswith("_us") and key != "samples_us"})
 later quantiles out of order|later.update(p25_us=later["max_us"], samples_us=None)

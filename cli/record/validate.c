@@ -254,6 +254,30 @@ static const struct record *find_dropped(const struct journal_data *data) {
   return NULL;
 }
 
+/* NULL, or a timed cell without samples, though others of its run have theirs (--samples). A part of a run that was
+ * continued or merged may have been without. */
+static const struct record *find_sampleless(const struct journal_data *data) {
+  const bool is_one = is_own(data) && data->run.resumed == 0 && data->run.merged_shards == 0;
+  const struct record *without = NULL;
+  bool any = false;
+  for (size_t i = 0; i < data->record_count && is_one; ++i) {
+    for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; ++mode) {
+      const struct time_record *time = &data->records[i].time[mode];
+      if (!time->done) continue;
+      any = any || time->samples_us.value != NULL;
+      if (time->samples_us.value == NULL) without = &data->records[i];
+    }
+  }
+  return any ? without : NULL;
+}
+
+static struct status check_samples(const char *path, const struct journal_data *data) {
+  const struct record *without = find_sampleless(data);
+  if (without == NULL) return status_ok();
+  return status_make(STATUS_INPUT, "%s: cell %s of %s has no samples, and others of its run have; measure again",
+                     path, without->attn_case.key, without->variant);
+}
+
 /* The GPU of measured rows, each card of a run with several, and the GPU of planned rows. */
 static struct status check_devices(const char *path, const struct journal_data *data) {
   for (size_t i = 0; i < data->card_count + 2; ++i) {
@@ -338,6 +362,7 @@ struct status validate_data(const char *path, const struct journal_data *data) {
     return status_make(STATUS_INPUT, "%s: cell %s of %s %s; attnbench writes no such file, so measure again", path,
                        record->attn_case.key, record->variant, problem);
   }
+  TRY(check_samples(path, data));
   const struct record *dropped = find_dropped(data);
   if (dropped == NULL) return status_ok();
   return status_make(STATUS_INPUT, "%s: cell %s of %s was measured by another number of processes than %s", path,
