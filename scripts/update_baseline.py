@@ -106,7 +106,8 @@ def mode_problems(mode, time, processes, limits):
     if spread > max(limits.max_spread / 100 * statistics.fmean(medians), SPREAD_FLOOR_US):
         share = 100 * spread / statistics.fmean(medians)
         yield f"{mode}: its processes differ by {share:.2f} % (standard deviation), at most {limits.max_spread:g} % is quiet"
-    if not time["settled"] and not limits.accept_unsettled:
+    drifted = not time["settled"] and not time.get("settled_alone")  # how the processes differ was asked above
+    if drifted and not limits.accept_unsettled:
         yield f"{mode}: warm-up did not settle (--accept-unsettled promotes it anyway)"
     reasons = set(time["throttle_reasons"]).union(*processes.get("throttle_reasons") or [[]]) & THROTTLED
     if reasons:

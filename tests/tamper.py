@@ -248,6 +248,26 @@ skipped with its check kept|r.update(status="skipped", reason="because", time=No
 skipped with its processes kept|r.update(status="skipped", reason="because", time=None, check=None)
 processes of cold times alone|del r["processes"]["hot"]
 a first process that is not the time|p["median_us"][0] *= 1.001
+a thread that waited for less than no time|h["waited_ratio"] = -0.5
+an event overhead above every cold time|g["event_overhead_us"] = 1 + max(r["time"]["cold"]["max_us"] for r in d["results"] if r["time"])
+a ratio from one round|r["speedup_vs"]["hot"]["rounds"] = 1
+a ratio from five rounds|r["speedup_vs"]["hot"]["rounds"] = 5
+a ratio whose halves differ by more than its rounds|s = r["speedup_vs"]["hot"]; s["drift_ratio"] = s["ci95_high"] / s["ci95_low"] - 0.999
+one sample of several times|h["n"] = 1
+no deviation between quartiles|h["p25_us"], h["p75_us"], h["mad_us"] = h["min_us"], h["p95_us"], 0
+no error beside a norm of errors|c["max_abs_error"] = c["max_bound_ratio"] = 0
+no error beside a ratio of errors|c["max_abs_error"] = c["rel_frobenius"] = 0
+errors that are 0 times their bound|c["max_bound_ratio"] = 0
+no row compared after timed samples|e["timed_rows_ratio"] = 0
+more than all rows compared after timed samples|e["timed_rows_ratio"] = 2
+a race that is never found|e["race_found_ratio"] = 0
+a race that is found more often than samples allow|e["timed_samples"] //= 2
+a race of which nothing is known|del e["race_found_ratio"]
+no rows of timed samples in a version that tells them|del e["timed_rows_ratio"], e["race_found_ratio"]; d["tool"]["version"] = "0.3.0"
+a run that was shorter than a cell|d["run"]["wall_s"] = r["wall_s"] / 2
+a run of no duration|d["run"]["wall_s"] = 0
+a run that started on no date|d["run"]["started_utc"] = "yesterday"
+a run that started in the 13th month|d["run"]["started_utc"] = "2026-13-01T00:00:00Z"
 """.strip().splitlines()]
 BESIDE = [line.split("|", 1) for line in """
 tensor and DRAM rates a tenth higher|g["tensor_flop_per_clk_sm"] *= 1.1; g["dram_gb_per_s"] *= 1.1
@@ -288,6 +308,8 @@ a later quartile that is not of its samples|later["p25_us"] = later["min_us"]
 a later deviation that is not of its samples|later["mad_us"] = 0
 a later interval that is not of its samples|later["ci95_high_us"] = later["max_us"]
 another number of later samples|later["n"] += 1
+no samples of a first round|del hot["samples_us"], later["samples_us"]; del again[1]["again"]["time"]["hot"]["samples_us"]
+no samples of a later round|del later["samples_us"]
 one later sample changed|later["samples_us"][3] = 1e6
 later times halved|later.update({key: later[key] / 2 for key in later if key.endswith("_us") and key != "samples_us"})
 later quantiles out of order|later.update(p25_us=later["max_us"], samples_us=None)
@@ -307,7 +329,9 @@ def with_processes(report):
         if row["status"] != "ok":
             continue
         row["processes"] = {}
-        row["check"]["evidence"]["changed_us"] = row["time"]["hot"]["median_us"]
+        evidence = row["check"]["evidence"]
+        evidence.update(changed_us=row["time"]["hot"]["median_us"], timed_rows_ratio=1,
+                        race_found_ratio=1 - (1 - 1 / 50) ** evidence["timed_samples"])
         for mode, time in row["time"].items():
             time["settled"] = True
             row["processes"][mode] = {

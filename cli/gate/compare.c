@@ -112,12 +112,15 @@ static void judge_hosts(const struct compare *compare, struct compare_row *row) 
            row->event_overhead_us, own_us);
 }
 
+/* Within its process. How far the processes lie apart is part of the verdict already. */
+static bool drifted(const struct time_record *time) { return !time->settled && !time->settled_alone; }
+
 /* The base's constant for both sides: constants that were measured twice would differ, and look like a difference of
  * the kernels; and what the new report claims changes nothing. */
 static void start_timed(const struct compare *compare, struct compare_row *row) {
   const struct record *base = row->base.record, *now = row->now.record;
   row->is_timed = true;
-  row->is_unsettled = !base->time[row->mode].settled || !now->time[row->mode].settled;
+  row->is_unsettled = drifted(&base->time[row->mode]) || drifted(&now->time[row->mode]);
   row->is_single = base->time[row->mode].us.n < 2 || now->time[row->mode].us.n < 2;
   row->is_other_card = strcmp(cards_info(compare->base, base)->uuid, cards_info(compare->now, now)->uuid) != 0;
   if (compare->base->has_device) row->event_overhead_us = overhead_on(compare->base, base, row);

@@ -92,14 +92,10 @@ struct status check_hard(struct bench *bench, const struct attn_problem *shape, 
   return status_ok();
 }
 
-double check_race_found(uint64_t samples, double rows_ratio) {
-  return 1 - pow(1 - rows_ratio / CHECK_RACE_LAUNCHES, (double)samples);
-}
-
 /* A sample shows its last launch alone, so that each is one more chance. */
 static void note_witness(struct check_record *out, const struct witness_result *witness) {
   const double missed = 1 - fmax(out->race_found_ratio, 0),
-               found = check_race_found(witness->samples, witness->rows_ratio);
+               found = checked_race_found(witness->samples, witness->rows_ratio);
   out->timed_samples += witness->samples;
   out->timed_wrong += witness->wrong;
   out->right = out->right && witness->wrong == 0;

@@ -26,10 +26,6 @@ struct status check_hard(struct bench *, const struct attn_problem *, struct che
  * launch between the timing and this call. */
 struct status check_timed(struct bench *, bool whole, struct check_record *out);
 
-/* A race makes one output row wrong in one of CHECK_RACE_LAUNCHES launches. Returns the probability that at least one
- * of the samples shows it, where each sample compares the share rows_ratio of the rows of its last launch. Pure. */
-double check_race_found(uint64_t samples, double rows_ratio);
-
 /* The record's status after its checks: `ok`; `wrong` or `implausible` (plausible_judge) with the reason. */
 void check_settle(struct record *, const struct device_info *);
 

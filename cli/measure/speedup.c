@@ -8,7 +8,6 @@
 #include "cli/measure/check.h"
 
 enum {
-  ROUNDS_MIN = 6,    /* the fewest whose range is a 95 % interval */
   ROUNDS_ENOUGH = 9, /* where the interval, now without both ends, is narrow, and the clock does not move */
   COLD_BATCH = 5,    /* most cold samples per batch; a hot sample is a batch of launches already */
 };
@@ -90,7 +89,7 @@ static struct side side_of(enum time_mode mode, uint32_t hot_launches, double es
 
 static uint32_t rounds_for(enum device_kind kind, const struct side *variant, const struct side *reference) {
   const double fit = budget_s[kind] * 1e6 / (variant->cost_us + reference->cost_us);
-  return fit <= ROUNDS_MIN ? ROUNDS_MIN : fit >= SPEEDUP_ROUNDS_MAX ? SPEEDUP_ROUNDS_MAX : (uint32_t)fit;
+  return fit <= RATIO_ROUNDS_MIN ? RATIO_ROUNDS_MIN : fit >= SPEEDUP_ROUNDS_MAX ? SPEEDUP_ROUNDS_MAX : (uint32_t)fit;
 }
 
 static struct status take_batch(struct bench *bench, enum time_mode mode, const struct side *side, double *median_us,
@@ -185,10 +184,11 @@ static struct status measure_turns(const struct match *match, struct ratio_recor
 /* The first sample finds the other mode's caches and clocks, and does not count. */
 static struct status measure_apart(const struct match *match, const struct time_record *own,
                                    struct ratio_record *out) {
-  double us[ROUNDS_MIN];
+  double us[RATIO_ROUNDS_MIN];
   TRY(take_reference(match->bench, match->mode, &match->reference, &us[0]));
-  for (uint32_t i = 0; i < ROUNDS_MIN; ++i) TRY(take_reference(match->bench, match->mode, &match->reference, &us[i]));
-  *out = speedup_of_apart(us, ROUNDS_MIN, own, match->overhead_us);
+  for (uint32_t i = 0; i < RATIO_ROUNDS_MIN; ++i)
+    TRY(take_reference(match->bench, match->mode, &match->reference, &us[i]));
+  *out = speedup_of_apart(us, RATIO_ROUNDS_MIN, own, match->overhead_us);
   return status_ok();
 }
 
@@ -203,7 +203,7 @@ static struct status take_reference_block(const struct match *match, double seco
 /* In turns that are so long that each side comes to the clock that it keeps alone. */
 static struct status measure_steady(const struct match *match, struct ratio_record *out) {
   const double seconds = steady_defaults(device_info(match->device)->kind).block_s;
-  struct turns turns = {.rounds = ROUNDS_MIN};
+  struct turns turns = {.rounds = RATIO_ROUNDS_MIN};
   TRY(take_reference_block(match, seconds, &turns.reference_us[0]));
   for (uint32_t i = 0; i < turns.rounds; ++i) {
     TRY(steady_block(match->bench, seconds, match->variant.cost_us, &turns.variant_us[i], &turns.clock_mhz[i]));

@@ -33,6 +33,10 @@ static const char *outcome_problem(const struct check_record *check) {
       {check->guard.redzone_bytes_changed > 0 || check->guard.input_elements_changed > 0,
        "is ok although it wrote where it must not"},
       {c->max_bound_ratio < 0 || c->rel_frobenius < 0 || c->max_abs_error < 0, "is ok with a negative error"},
+      {c->max_abs_error == 0 && (c->rel_frobenius > 0 || c->max_bound_ratio > 0),
+       "is ok without an error, beside a norm or a ratio of errors"},
+      {c->max_bound_ratio == 0 && (c->max_abs_error > 0 || c->rel_frobenius > 0),
+       "is ok with errors that are 0 times their bound"},
       {!check->known && !(c->rel_frobenius <= check->tolerance.frobenius), "is ok with a norm outside the tolerance"},
       {check->known && (c->bad_rows > 0 || !(c->max_row_ratio <= 1) || check->hard_ratio > 1),
        "is ok with rows outside the tolerance"},
@@ -40,6 +44,19 @@ static const char *outcome_problem(const struct check_record *check) {
       {check->timed_wrong > 0, "is ok although timed samples left a wrong output"},
   };
   return FIRST_BROKEN(rules);
+}
+
+double checked_race_found(uint64_t samples, double rows_ratio) {
+  return 1 - pow(1 - rows_ratio / CHECK_RACE_LAUNCHES, (double)samples);
+}
+
+/* The share of rows is the least of several looks, so that the probability is that share's or higher. Both keys are
+ * absent in older files. */
+static bool is_race_found(const struct check_record *check) {
+  static const double rounding = 1e-9;
+  const double least = checked_race_found(check->timed_samples, check->timed_rows_ratio),
+               most = checked_race_found(check->timed_samples, 1);
+  return check->race_found_ratio >= least - rounding && check->race_found_ratio <= most + rounding;
 }
 
 /* Tolerances of several versions lie within a factor of four. Those from before there was evidence had other
@@ -92,6 +109,12 @@ static const char *coverage_problem(const struct record *record, bool is_capture
        "is ok after a check of fewer launches than its shape asks for"},
       {full && isnan(check->hard_ratio), "is ok but was never launched on hard inputs"},
       {full && timed && check->timed_samples < samples, "is ok with samples whose output was not checked"},
+      {check->timed_rows_ratio <= 0 || check->timed_rows_ratio > 1,
+       "is ok with timed samples of which no row, or more than all, was compared"},
+      {!isnan(check->timed_rows_ratio) && !is_race_found(check),
+       "is ok with a probability of finding a race that is not that of its samples"},
+      {isnan(check->timed_rows_ratio) && !isnan(check->race_found_ratio),
+       "is ok with a probability of finding a race in no rows"},
       {timed && !check->after_timing, "is ok but was not checked again after timing"},
   };
   return FIRST_BROKEN(rules);

@@ -176,6 +176,7 @@ const struct field record_time_fields[] = {
     FIELD("stop", ENUM, struct time_record, stop, .name = stats_stop_name),
     FIELD("launches_per_sample", U32, struct time_record, launches_per_sample),
     FIELD("settled", BOOL, struct time_record, settled),
+    FIELD("settled_alone", BOOL, struct time_record, settled_alone, .left_out = true, .column = ""),
     FIELD("warmup_s", F64, struct time_record, warmup_s, .max = RECORD_SECONDS_MOST),
     FIELD("elapsed_s", F64, struct time_record, elapsed_s, .max = RECORD_SECONDS_MOST),
     FIELD("sm_clock_mhz", F64, struct time_record, sm_clock_mhz, .max = RECORD_MHZ_MOST, .null_reason = no_counter),

@@ -222,6 +222,18 @@ struct record *journal_find(const struct journal_data *data, size_t hint, const 
   return NULL;
 }
 
+/* Has a later round samples where the first one has none, or none where that has some? A run that was continued may
+ * have been without. */
+static bool has_other_samples(const struct journal_data *data, const struct record *first,
+                              const struct record *next) {
+  bool is_other = false;
+  for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; ++mode) {
+    const struct time_record *a = &first->time[mode], *b = &next->time[mode];
+    is_other = is_other || (a->done && b->done && (a->samples_us.value == NULL) != (b->samples_us.value == NULL));
+  }
+  return is_other && data->run.resumed == 0;
+}
+
 static struct status take_round(struct reader *reader, const union line *line) {
   const struct record *next = &line->round.record;
   const char *key = next->attn_case.key, *variant = next->variant;
@@ -236,6 +248,11 @@ static struct status take_round(struct reader *reader, const union line *line) {
     return status_make(STATUS_INPUT,
                        "again: round %u of %s of %s %s; attnbench writes no such file, so measure again",
                        line->round.round, key, variant, problem);
+  if (has_other_samples(reader->data, record, next))
+    return status_make(STATUS_INPUT,
+                       "again: round %u of %s of %s has no samples where its first round has some, or the other way "
+                       "round; attnbench writes no such file, so measure again",
+                       line->round.round, key, variant);
   return process_add(record, line->round.round, next);
 }
 

@@ -159,7 +159,8 @@ const char *validate_round(const struct record *, const struct device_info *);
  * little (checked_problem), a device or clock that the table of GPUs excludes, an impossible time, statistics that
  * are out of order or not those of the samples, a cell without a speed that was measured, processes that contradict
  * the cell's own time or the rounds of the run, parts that last longer than the whole, an unknown state of the run,
- * or more cells than the run has. In times that were entered by hand (a report without a start) no check is expected.
+ * more cells than the run has, a start that is no date, or a run that was shorter than one of its cells. In times
+ * that were entered by hand (a report without a start) no check is expected.
  */
 struct status validate_data(const char *path, const struct journal_data *);
 

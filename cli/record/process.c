@@ -14,6 +14,20 @@ struct process_interval process_interval_of(const struct process_record *process
                                    .confidence = stats_confidence(process->count)};
 }
 
+static bool agree(const struct process_record *process) {
+  const struct process_interval interval = process_interval_of(process);
+  return interval.processes == 0 || interval.high_us - interval.low_us <= PROCESS_APART_MOST * interval.low_us;
+}
+
+void process_settle(struct record *record) {
+  for (size_t mode = 0; mode < TIME_MODE_COUNT; ++mode) {
+    struct time_record *time = &record->time[mode];
+    const bool alone = time->settled || time->settled_alone;
+    time->settled = alone && agree(&record->process[mode]);
+    time->settled_alone = alone && !time->settled;
+  }
+}
+
 /* ---- adding -------------------------------------------------------------------------------------------------- */
 
 uint32_t process_count(const struct record *record) {
@@ -37,6 +51,7 @@ static void put_times(struct record *record, const struct record *next) {
     if (record->process[mode].count == 0) put(&record->process[mode], &record->time[mode]);
     put(&record->process[mode], &next->time[mode]);
   }
+  process_settle(record);
 }
 
 /* Makes the cell fail because of a round that is not `ok`. A status without an exit code, such as skipped, becomes

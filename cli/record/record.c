@@ -115,6 +115,7 @@ struct status record_finish(struct record *record) {
     return status_make(STATUS_INPUT, "counters has no passes");
   snprintf(record->variant_name, sizeof record->variant_name, "%.*s", (int)strcspn(record->variant, ":"),
            record->variant);
+  process_settle(record); /* an older report has what the first process found */
   return check_processes(record);
 }
 

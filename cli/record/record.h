@@ -156,7 +156,9 @@ struct time_record {
   struct stats us;
   enum stats_stop stop;
   uint32_t launches_per_sample;
-  bool settled; /* warm-up reached a steady latency, or the samples did (measure_is_steady) */
+  bool settled;       /* warm-up reached a steady latency, or the samples did (measure_is_steady); and where several
+                         processes measured the row, their medians agree (process_settle) */
+  bool settled_alone; /* settled within this process, and .settled is false because the processes do not agree */
   double warmup_s;
   double elapsed_s;    /* wall time of the sampling */
   double sm_clock_mhz; /* median over batches, measured on the SMs; NAN when unknown */
@@ -190,6 +192,9 @@ struct ratio_record {
    * take in a launch of the reference and of the row, and the ratio without them. */
   double reference_memset_us, memset_us, kernels_alone;
 };
+
+/* The fewest rounds of a ratio, whose range is a 95 % interval of their median. */
+enum { RATIO_ROUNDS_MIN = 6 };
 
 /* A ratio with a larger drift_ratio was not steady while it was measured. */
 #define RATIO_DRIFT_MOST 0.005
@@ -318,6 +323,15 @@ struct process_interval {
 };
 struct process_interval process_interval_of(const struct process_record *);
 
+/* Processes whose interval is wider than this part of its lower end do not agree. Four times the change by which two
+ * windows of a settled time on a CPU may differ: a steady time may range as far over its windows. The medians of one
+ * kernel on a GPU lie closer by far. */
+#define PROCESS_APART_MOST 0.08
+
+/* Sets .settled and .settled_alone of each time from what its own process found and from whether the processes agree.
+ * The same when it is called again. */
+void process_settle(struct record *);
+
 /* Adds the result `next` of round number `round`: its status, reason, times, wall_s and gpu_s. When that round found
  * the cell wrong or did not measure it, the record gets its status, and its reason after "round N: ". STATUS_INPUT
  * leaves the record unchanged: the record is not ok or has no times, `round` is not the next number, the modes that
@@ -346,6 +360,10 @@ void plan_passes(const struct device_info *, struct record *);
  * rows, launches or samples than a check of its shape looks at. `is_capture`: the cell was launched for a profiler,
  * and checked once. */
 const char *checked_problem(const struct record *, bool is_capture);
+
+/* A race makes one output row wrong in one of CHECK_RACE_LAUNCHES launches. Returns the probability that at least one
+ * of the samples shows it, where each sample compares the share rows_ratio of the rows of its last launch. */
+double checked_race_found(uint64_t samples, double rows_ratio);
 
 /* Did this check look at less than the one of `base`, a check of the same cell? */
 bool checked_is_weaker(const struct check_record *, const struct check_record *base);

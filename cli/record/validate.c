@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/record/field_tables.h"
@@ -75,6 +76,11 @@ static const char *time_problem(enum time_mode mode, const struct time_record *t
   if (!is_ordered(us)) return "has quantiles that are out of order";
   if (!(us->mad >= 0) || us->mad > fmax(us->max - us->median, us->median - us->min))
     return "has an impossible deviation (mad)";
+  if (us->n == 1 && us->min < us->max) return "has a spread of a single sample";
+  if (us->mad == 0 && us->p25 < us->median && us->median < us->p75)
+    return "has quartiles on both sides of its median, and no deviation (mad)"; /* half of the samples are the median
+                                                                                 */
+  if (time->waited_ratio < 0) return "has waited for less than no time";
   if (time->launches_per_sample == 0) return "has samples of no launches";
   if (mode == TIME_COLD && time->launches_per_sample != 1) return "has cold samples of several launches";
   if (is_longer_than_sampling(time)) return "has samples that take longer than all of its sampling";
@@ -134,16 +140,24 @@ const char *validate_round(const struct record *round, const struct device_info 
 
 static bool is_ratio(double x) { return isfinite(x) && x > 0; }
 
+/* The median of each half of the rounds lies within the interval, and so does their difference. Not so where the time
+ * of events was taken off: the drift is that of the times with it. */
+static bool is_drift(const struct ratio_record *ratio) {
+  static const double rounding = 1e-9;
+  const bool is_bounded = !(ratio->event_overhead_us > 0);
+  return !(ratio->drift_ratio < 0) &&
+         !(is_bounded && ratio->drift_ratio > ratio->ci_high / ratio->ci_low - 1 + rounding);
+}
+
 static const char *speedup_problem(const struct ratio_record *ratio, const struct device_info *device) {
   if (!ratio->done) return NULL;
   if (!is_ratio(ratio->ratio) || !is_ratio(ratio->ci_low) || !is_ratio(ratio->ci_high))
     return "has a ratio to its reference that is not a number above 0";
   if (ratio->ci_low > ratio->ratio || ratio->ratio > ratio->ci_high)
     return "has a ratio to its reference outside its own interval";
-  if (ratio->rounds == 0) return "has a ratio to its reference from no rounds";
-  return ratio->drift_ratio < 0 || !is_clock(device, ratio->sm_clock_mhz)
-             ? "has a ratio to its reference with a negative drift or an impossible clock"
-             : NULL;
+  if (ratio->rounds < RATIO_ROUNDS_MIN) return "has a ratio to its reference from too few rounds";
+  if (!is_drift(ratio)) return "has a ratio to its reference with a negative drift, or one beyond its interval";
+  return is_clock(device, ratio->sm_clock_mhz) ? NULL : "has a ratio to its reference at an impossible clock";
 }
 
 /* Of a cell without a speed: one that was never begun has measured nothing. */
@@ -177,6 +191,22 @@ static bool has_equal_rounds(const struct record *record) {
   return true;
 }
 
+/* Another program has checks, and a duration of its run, of its own. */
+static bool is_own(const struct journal_data *data) {
+  return data->run.tool[0] == '\0' || strcmp(data->run.tool, "attnbench") == 0;
+}
+
+/* Is the run by attnbench 0.3.0 or later, from beginning to end? */
+static bool tells_rows(const struct journal_data *data) {
+  unsigned major = 0, minor = 0;
+  return is_own(data) && data->run.resumed == 0 && sscanf(data->run.version, "%u.%u", &major, &minor) == 2 &&
+         (major > 0 || minor >= 3);
+}
+
+static bool lacks_rows(const struct journal_data *data, const struct check_record *check) {
+  return check->known && check->timed_samples > 0 && isnan(check->timed_rows_ratio) && tells_rows(data);
+}
+
 static const char *cell_problem(const struct journal_data *data, const struct record *record, bool is_measured) {
   const struct device_info *device = cards_info(data, record);
   const char *problem = NULL;
@@ -184,6 +214,8 @@ static const char *cell_problem(const struct journal_data *data, const struct re
   if (record->status != CELL_ok) return untimed_problem(record);
   if (is_measured) problem = checked_problem(record, data->run.profile_launches > 0);
   if (problem == NULL && is_measured) problem = cost_problem(record);
+  if (problem == NULL && is_measured && lacks_rows(data, &record->check))
+    problem = "is ok with timed samples of which no row was compared";
   for (enum time_mode mode = 0; mode < TIME_MODE_COUNT && problem == NULL; ++mode) {
     problem = mode_problem(mode, &record->time[mode], device, is_measured);
     if (problem == NULL) problem = process_problem(&record->process[mode], &record->time[mode], device);
@@ -222,6 +254,30 @@ static const struct record *find_dropped(const struct journal_data *data) {
   return NULL;
 }
 
+/* NULL, or a timed cell without samples, though others of its run have theirs (--samples). A part of a run that was
+ * continued or merged may have been without. */
+static const struct record *find_sampleless(const struct journal_data *data) {
+  const bool is_one = is_own(data) && data->run.resumed == 0 && data->run.merged_shards == 0;
+  const struct record *without = NULL;
+  bool any = false;
+  for (size_t i = 0; i < data->record_count && is_one; ++i) {
+    for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; ++mode) {
+      const struct time_record *time = &data->records[i].time[mode];
+      if (!time->done) continue;
+      any = any || time->samples_us.value != NULL;
+      if (time->samples_us.value == NULL) without = &data->records[i];
+    }
+  }
+  return any ? without : NULL;
+}
+
+static struct status check_samples(const char *path, const struct journal_data *data) {
+  const struct record *without = find_sampleless(data);
+  if (without == NULL) return status_ok();
+  return status_make(STATUS_INPUT, "%s: cell %s of %s has no samples, and others of its run have; measure again",
+                     path, without->attn_case.key, without->variant);
+}
+
 /* The GPU of measured rows, each card of a run with several, and the GPU of planned rows. */
 static struct status check_devices(const char *path, const struct journal_data *data) {
   for (size_t i = 0; i < data->card_count + 2; ++i) {
@@ -235,10 +291,70 @@ static struct status check_devices(const char *path, const struct journal_data *
   return status_ok();
 }
 
+/* An empty kernel between two events takes no longer than every kernel did. It may be measured by chance as much
+ * longer as the timer's selftest allows. */
+static struct status check_overhead(const char *path, const struct journal_data *data, const struct device_info *info,
+                                    double event_overhead_us) {
+  static const double chance_us = 0.5;
+  const double overhead_us = event_overhead_in(TIME_COLD, info, event_overhead_us);
+  double longest_us = NAN;
+  for (size_t i = 0; i < data->record_count; ++i) {
+    const struct record *record = &data->records[i];
+    const struct time_record *cold = &record->time[TIME_COLD];
+    if (record->status == CELL_ok && cold->done && cards_info(data, record) == info)
+      longest_us = fmax(longest_us, fmax(cold->us.median, cold->us.max));
+  }
+  if (!(overhead_us > longest_us + chance_us)) return status_ok();
+  return status_make(STATUS_INPUT,
+                     "%s: its device, %s, has an event overhead of %g us, and no cold time is as long; measure again",
+                     path, info->name, overhead_us);
+}
+
+static struct status check_overheads(const char *path, const struct journal_data *data) {
+  for (size_t i = 0; i < data->card_count; ++i)
+    TRY(check_overhead(path, data, &data->card[i].info, data->card[i].event_overhead_us));
+  return check_overhead(path, data, &data->device, data->event_overhead_us);
+}
+
+/* As strftime writes it, in UTC: 2026-11-20T11:04:00Z. */
+static bool is_date(const char *text) {
+  static const char form[] = "dddd-dd-ddTdd:dd:ddZ";
+  unsigned month = 0, day = 0, hour = 0, minute = 0, second = 0;
+  if (strlen(text) != strlen(form)) return false;
+  for (size_t i = 0; form[i] != '\0'; ++i) {
+    const bool is_digit = text[i] >= '0' && text[i] <= '9';
+    if (form[i] == 'd' ? !is_digit : text[i] != form[i]) return false;
+  }
+  sscanf(text, "%*4u-%2u-%2uT%2u:%2u:%2uZ", &month, &day, &hour, &minute, &second);
+  return month >= 1 && month <= 12 && day >= 1 && day <= 31 && hour <= 23 && minute <= 59 && second <= 60;
+}
+
+/* The duration of a run that was continued is that of its last part, and shards may have been. A run without an end
+ * has none. */
+static const struct record *find_too_long(const struct journal_data *data) {
+  const bool is_known =
+      is_own(data) && data->run.resumed == 0 && data->run.merged_shards == 0 && strcmp(data->state, "partial") != 0;
+  for (size_t i = 0; i < data->record_count && is_known; ++i) {
+    if (data->records[i].wall_s > 1.01 * data->wall_s) return &data->records[i];
+  }
+  return NULL;
+}
+
+static struct status check_run(const char *path, const struct journal_data *data) {
+  if (!is_date(data->run.started_utc))
+    return status_make(STATUS_INPUT, "%s: its run started at \"%s\", which is no date; measure again", path,
+                       data->run.started_utc);
+  const struct record *record = find_too_long(data);
+  if (record == NULL) return check_overheads(path, data);
+  return status_make(STATUS_INPUT, "%s: its run took %g s, less than cell %s of %s with %g s; measure again", path,
+                     data->wall_s, record->attn_case.key, record->variant, record->wall_s);
+}
+
 struct status validate_data(const char *path, const struct journal_data *data) {
   const bool is_measured = data->run.started_utc[0] != '\0';
   TRY(check_state(path, data));
   TRY(check_devices(path, data));
+  if (is_measured) TRY(check_run(path, data));
   for (size_t i = 0; i < data->record_count; ++i) {
     const struct record *record = &data->records[i];
     const char *problem = cell_problem(data, record, is_measured);
@@ -246,6 +362,7 @@ struct status validate_data(const char *path, const struct journal_data *data) {
     return status_make(STATUS_INPUT, "%s: cell %s of %s %s; attnbench writes no such file, so measure again", path,
                        record->attn_case.key, record->variant, problem);
   }
+  TRY(check_samples(path, data));
   const struct record *dropped = find_dropped(data);
   if (dropped == NULL) return status_ok();
   return status_make(STATUS_INPUT, "%s: cell %s of %s was measured by another number of processes than %s", path,

@@ -17,7 +17,7 @@ enum { PARAGRAPH_MAX = 1024 };
 struct doubt {
   size_t rows;
   uint32_t least_samples;
-  bool stopped_by[STATS_STOP_COUNT], is_unsettled;
+  bool stopped_by[STATS_STOP_COUNT], is_unsettled, is_apart;
   double most_waited;
 };
 
@@ -29,7 +29,8 @@ static struct doubt doubt_of(const struct report *report, const char *variant, e
     ++doubt.rows;
     if (time->us.n < doubt.least_samples) doubt.least_samples = time->us.n;
     doubt.stopped_by[time->stop] = true;
-    doubt.is_unsettled = doubt.is_unsettled || !time->settled;
+    doubt.is_unsettled = doubt.is_unsettled || (!time->settled && !time->settled_alone);
+    doubt.is_apart = doubt.is_apart || time->settled_alone;
     doubt.most_waited = fmax(doubt.most_waited, time->waited_ratio);
   }
   return doubt;
@@ -53,6 +54,7 @@ static void print_doubt(FILE *file, const char *variant, enum time_mode mode, co
                  time_mode_name(mode), doubt->rows, doubt->rows == 1 ? "row" : "rows",
                  wide                  ? "a wide interval"
                  : doubt->is_unsettled ? "times that still drifted"
+                 : doubt->is_apart     ? "medians that differ from process to process"
                                        : "times of a busy machine",
                  doubt->least_samples,
                  budget ? ", stopped by the time budget"

@@ -41,6 +41,7 @@ for r in d['results']:
         r['time'][m]['mad_us'] = medians[0] * 0.005
         r['time'][m]['elapsed_s'] = r['time'][m]['n'] * r['time'][m]['launches_per_sample'] * medians[0] * 2e-6
         r['wall_s'] += r['time'][m]['elapsed_s']
+        d['run']['wall_s'] += r['time'][m]['elapsed_s']
         r['processes'][m] = {'count': $3, 'median_us': medians,
                              'sm_clock_mhz': [None] * $3, 'throttle_reasons': [[]] * $3}
 d['tool']['git_commit'] = '0123abc'"
@@ -129,6 +130,7 @@ d['tool']['git_commit'] = '0123abc'"
   edit a b '
 row = d["results"][0]
 row["wall_s"] *= 2
+d["run"]["wall_s"] *= 2
 row["time"]["hot"].update({k: 2 * v for k, v in row["time"]["hot"].items() if k.endswith(("_us", "_s"))})'
   for format in json markdown junit annotations; do
     compare a b "--$format" -

@@ -464,6 +464,22 @@ TEST(time_decides_and_clocks_explain) {
   }
 }
 
+/* The candidate's processes lie apart, and each of them is slower than the base. */
+TEST(processes_that_do_not_agree_are_judged_and_not_excused) {
+  struct pair pair;
+  start(&pair, 1);
+  pair.settings.paired = true;
+  for (unsigned round = 0; round < 7; ++round) {
+    data_observe(pair.base.records, TIME_HOT, 100 + 0.01 * round, 1980);
+    data_observe(pair.now.records, TIME_HOT, round % 2 == 0 ? 120 : 150, 1980);
+  }
+  process_settle(pair.now.records);
+  assert_false(pair.now.records->time[TIME_HOT].settled);
+  build(&pair);
+  assert_verdict(pair.compare.rows[0].verdict, COMPARE_regressed);
+  discard(&pair);
+}
+
 TEST(times_that_prove_nothing_do_not_pass) {
   static const double same[] = {100, 100}, slow[] = {100, 105}, clock[] = {1980, 1980}, far[] = {100, 3};
   static const uint64_t cap = 0x4, heat = 0x20, brake = 0x80;

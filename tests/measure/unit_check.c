@@ -181,9 +181,9 @@ TEST(reasons_name_the_first_bad_place) {
 /* 35 samples find a race of 1 in 50 as often as not, 228 in 99 of 100; of a tenth of the rows it takes ten times as
  * many. */
 TEST(the_probability_of_finding_a_race_follows_the_samples) {
-  assert_true(check_race_found(0, 1) == 0);
-  assert_true(fabs(check_race_found(1, 1) - 0.02) < 1e-12);
-  assert_true(check_race_found(35, 1) > 0.5 && check_race_found(34, 1) < 0.5);
-  assert_true(check_race_found(228, 1) > 0.99 && check_race_found(227, 1) < 0.99);
-  assert_true(check_race_found(350, 0.1) > 0.49 && check_race_found(350, 0.1) < 0.51);
+  assert_true(checked_race_found(0, 1) == 0);
+  assert_true(fabs(checked_race_found(1, 1) - 0.02) < 1e-12);
+  assert_true(checked_race_found(35, 1) > 0.5 && checked_race_found(34, 1) < 0.5);
+  assert_true(checked_race_found(228, 1) > 0.99 && checked_race_found(227, 1) < 0.99);
+  assert_true(checked_race_found(350, 0.1) > 0.49 && checked_race_found(350, 0.1) < 0.51);
 }

@@ -13,8 +13,16 @@ DERIVED = {"has_checksum", "checksum", "findings", "scaling", "traffic", "roof",
            "bound_by"}
 
 
+def of_first_process(time):
+    """What the first process found is the fact; whether the processes agree is derived."""
+    settled = time["settled"] or time.get("settled_alone", False)
+    return {key: value for key, value in time.items() if key != "settled_alone"} | {"settled": settled}
+
+
 def differences(old, new, path):
     if isinstance(old, dict) and isinstance(new, dict):
+        if "settled" in old and "settled" in new:
+            old, new = of_first_process(old), of_first_process(new)
         for key in old.keys() - DERIVED:
             if key not in new:
                 yield f"{path}.{key} is gone"

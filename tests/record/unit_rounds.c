@@ -62,6 +62,33 @@ TEST(processes_stand_in_the_order_they_ran) {
   assert_true(into.data.wall_s == 14);
 }
 
+/* The cell's hot time after rounds of these medians, whose first process had settled or not. */
+static const struct time_record *after_rounds(bool settled, const double *us, size_t rounds) {
+  static struct process into, next;
+  fill(&into, us[0]);
+  into.records[0].time[TIME_HOT].settled = settled;
+  for (size_t i = 1; i < rounds; ++i) {
+    fill(&next, us[i]);
+    assert_ok(rounds_add(&into.data, &next.data, into.data.record_count));
+  }
+  return &into.records[0].time[TIME_HOT];
+}
+
+TEST(a_time_is_settled_only_where_its_processes_agree) {
+  static const double apart[] = {107, 20085, 107, 20083, 108}, alike[] = {107, 110, 106, 108, 112},
+                      one_of_many[] = {107, 20085, 107, 107, 107, 108, 107, 106, 107, 107};
+  const struct time_record *time = after_rounds(true, apart, 5);
+  assert_true(!time->settled && time->settled_alone);
+  time = after_rounds(true, alike, 5);
+  assert_true(time->settled && !time->settled_alone);
+  time = after_rounds(true, one_of_many, 10);
+  assert_true(time->settled && !time->settled_alone);
+  time = after_rounds(false, apart, 5);
+  assert_true(!time->settled && !time->settled_alone);
+  time = after_rounds(false, alike, 5);
+  assert_true(!time->settled && !time->settled_alone);
+}
+
 TEST(cells_are_found_by_name_whatever_their_order) {
   static struct process into, next;
   fill(&into, 10);

@@ -277,6 +277,21 @@ TEST(text_says_why_a_time_is_doubtful) {
   }
 }
 
+TEST(text_says_where_processes_do_not_agree) {
+  struct built built;
+  build("tests/data/report_cpu.jsonl", &built);
+  for (size_t i = 0; i < built.report.row_count * TIME_MODE_COUNT; ++i) {
+    struct time_record *time = &record_of(&built, i / TIME_MODE_COUNT)->time[i % TIME_MODE_COUNT];
+    time->stop = STATS_STOP_INTERVAL;
+    time->settled = false;
+    time->settled_alone = true;
+  }
+  char *text = text_of(&built.report, report_write_text);
+  assert_non_null(strstr(text, " with medians that differ from process to process, from "));
+  free(text);
+  discard(&built);
+}
+
 TEST(few_slow_samples_of_a_narrow_interval_are_no_doubt) {
   struct built built;
   build("tests/data/report_cpu.jsonl", &built);
@@ -502,6 +517,7 @@ TEST(several_processes_a_policy_and_quick_survive_bit_for_bit) {
   fill_processes(&record->process[TIME_STEADY], PROCESSES_MAX, record->time[TIME_STEADY].us.median);
   for (size_t mode = 0; mode < TIME_MODE_COUNT; ++mode)
     record->process[mode].sm_clock_mhz[0] = record->time[mode].sm_clock_mhz;
+  process_settle(record);
   snprintf(built.journal.state, sizeof built.journal.state, "partial"); /* the other cells have one process */
   built.journal.run.quick = true;
   built.journal.policy = (struct device_policy){.known = true,
