@@ -242,16 +242,19 @@ static void choose_step(const struct rules_row *row, struct finding *f) {
 
 /* ---- findings -------------------------------------------------------------------------------------------------- */
 
+/* A smaller type is a saving only where the tensors do not have it: e4m3 is the smallest. */
 static void put_memory_advice(const struct rules_row *row, char out[FINDING_TEXT_MAX]) {
   const struct attn_problem *s = row->shape;
-  if (!has_16_bits(row))
+  const uint32_t kv_bytes = attn_dtype_bytes(attn_kv_dtype(s));
+  const char *narrower = kv_bytes > 1 ? "8-bit K and V, or " : "";
+  if (kv_bytes > 2)
     rules_put(out, "store Q, K, V and O in 16 bits: half the bytes");
   else if (s->Hkv > 1)
-    rules_put(out, "at most %.2fx is left; move fewer bytes: fewer KV heads than %u for %u query heads",
-              1 / share_of(row), s->Hkv, s->Hq);
+    rules_put(out, "at most %.2fx is left; move fewer bytes: %sfewer KV heads than %u for %u query heads",
+              1 / share_of(row), narrower, s->Hkv, s->Hq);
   else
-    rules_put(out, "at most %.2fx is left; move fewer bytes: 8-bit K and V, or more query heads per KV head",
-              1 / share_of(row));
+    rules_put(out, "at most %.2fx is left; move fewer bytes: %smore query heads per KV head", 1 / share_of(row),
+              narrower);
 }
 
 /* Writes memory_bound from the counted DRAM bytes, which may be more than the shape needs, or less where L2 held

@@ -374,6 +374,36 @@ TEST(masked_tiles_are_named_only_where_a_mask_hides_keys) {
   }
 }
 
+/* A type is named where it is smaller than that of the tensors. */
+TEST(narrower_types_are_named_where_the_tensors_are_wider) {
+  static const struct {
+    enum attn_dtype dtype;
+    unsigned kv_dtype;
+    uint32_t Hkv;
+    const char *advice;
+  } cases[] = {{ATTN_F32, 0, 8, "store Q, K, V and O in 16 bits: half the bytes"},
+               {ATTN_BF16, 0, 8, "; move fewer bytes: 8-bit K and V, or fewer KV heads than 8 for 32 query heads"},
+               {ATTN_BF16, 0, 1, "; move fewer bytes: 8-bit K and V, or more query heads per KV head"},
+               {ATTN_BF16, 1, 8, "; move fewer bytes: fewer KV heads than 8 for 32 query heads"},
+               {ATTN_F32, 1, 8, "; move fewer bytes: fewer KV heads than 8 for 32 query heads"},
+               {ATTN_E4M3, 0, 8, "; move fewer bytes: fewer KV heads than 8 for 32 query heads"},
+               {ATTN_E4M3, 0, 1, "; move fewer bytes: more query heads per KV head"}};
+  for (size_t i = 0; i < ROWS_COUNT(cases); i++) {
+    struct row_spec spec = tensor_row(32, 65536, 264, 1);
+    spec.B = 8;
+    rows_build(&rows, &spec, 1, "h200", NULL);
+    struct attn_problem *problem = &rows.record[0].attn_case.shape;
+    problem->Sq = 1, problem->Hkv = cases[i].Hkv;
+    problem->dtype = cases[i].dtype, problem->kv_dtype = cases[i].kv_dtype;
+    set_plan(0, 16, 1, 2);
+    rows_derive(&rows, "h200", NULL);
+    rows.record[0].time[TIME_HOT].us.median = rows.record[0].time[TIME_COLD].us.median =
+        rows.metrics[0].bytes / 4.0e6; /* 4.0 TB/s */
+    rows_derive(&rows, "h200", NULL);
+    assert_contains(need(0, FINDING_ID_memory_bound)->advice, cases[i].advice);
+  }
+}
+
 /* One query row for each of 8 heads of a KV head: 8 rows share a read, and there are no more. */
 TEST(rows_that_are_shared_already_are_not_told_to_share) {
   static const struct {
