@@ -374,6 +374,35 @@ TEST(masked_tiles_are_named_only_where_a_mask_hides_keys) {
   }
 }
 
+/* 64 keys in a K/V tile: a window and a list leave few of the 1024 that the longest row could see. */
+TEST(keys_are_split_into_no_more_parts_than_tiles_that_rows_see) {
+  static const struct {
+    int32_t left;
+    const char *sparse;
+    uint32_t S;
+    const char *advice;
+  } cases[] = {{-1, "", 1, "splits = 48 per q tile: 384 blocks where one wave holds 396"},
+               {127, "", 1,
+                "splits = 2 per q tile: 16 blocks where one wave holds 396; there are no more K/V tiles, so "
+                "the rest needs more B*H"},
+               {127, "", 64,
+                "splits = 3 per q tile: 24 blocks where one wave holds 396; there are no more K/V tiles, "
+                "so the rest needs a smaller q tile or more B*H"},
+               {-1, "64:sliding=1+global=1", 64, "splits = 2 per q tile: 16 blocks"}};
+  for (size_t i = 0; i < ROWS_COUNT(cases); i++) {
+    struct row_spec spec = wmma_row("mine", 8, 1, 900);
+    spec.grid[0] = 1;
+    rows_build(&rows, &spec, 1, "h200", NULL);
+    struct attn_problem *problem = &rows.record[0].attn_case.shape;
+    problem->Sq = cases[i].S, problem->Skv = 65536;
+    problem->left = cases[i].left, problem->right = cases[i].left >= 0 ? 0 : -1;
+    if (cases[i].sparse[0] != '\0') assert_non_null(attn_sparse_read(cases[i].sparse, &problem->sparse));
+    set_plan(0, 64, 1, 1);
+    rows_derive(&rows, "h200", NULL);
+    assert_contains(need(0, FINDING_ID_below_one_wave)->advice, cases[i].advice);
+  }
+}
+
 /* A type is named where it is smaller than that of the tensors. */
 TEST(narrower_types_are_named_where_the_tensors_are_wider) {
   static const struct {
