@@ -261,6 +261,25 @@ TEST(shared_memory_that_limits_occupancy_is_named) {
   assert_false(has(2, FINDING_ID_smem_limits_occupancy));
 }
 
+/* Two blocks of 256 threads take at most 128 registers per thread, and 49 KiB each. */
+TEST(what_no_second_block_would_gain_is_not_asked_for) {
+  static const struct {
+    uint32_t smem_bytes, registers;
+    enum finding_id id; /* FINDING_ID_COUNT: neither */
+  } cases[] = {{70 * 1024, 128, FINDING_ID_smem_limits_occupancy},
+               {40 * 1024, 168, FINDING_ID_registers_limit_occupancy},
+               {70 * 1024, 168, FINDING_ID_COUNT},
+               {70 * 1024, 0, FINDING_ID_smem_limits_occupancy}}; /* not known */
+  for (size_t i = 0; i < ROWS_COUNT(cases); i++) {
+    struct row_spec spec = full_grid();
+    spec.smem_bytes = cases[i].smem_bytes, spec.registers = cases[i].registers;
+    rows_build(&rows, &spec, 1, "l4", NULL);
+    assert_int_equal(rows.metrics[0].pass[0].resident_blocks, 1);
+    for (enum finding_id id = FINDING_ID_smem_limits_occupancy; id <= FINDING_ID_registers_limit_occupancy; id++)
+      if (has(0, id) != (id == cases[i].id)) fail_msg("case %zu, %s", i, finding_name(id));
+  }
+}
+
 TEST(registers_that_limit_occupancy_are_named) {
   struct row_spec specs[] = {full_grid(), full_grid()};
   specs[0].registers = 168;
