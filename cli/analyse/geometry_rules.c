@@ -223,11 +223,12 @@ static void put_way(const struct rules_row *row, uint32_t pass, const struct way
  * next to all SMs have a block, more of them for the same items alone. */
 static bool choose_way(const struct rules_row *row, uint32_t pass, struct way *best) {
   const bool full = 1 - row->metrics->pass[pass].sm_ratio < finding_limits.idle_sms_min;
-  const struct way ways[] = {way_of_items(row, pass), way_of_chunks(row, pass), way_of_splits(row, pass),
-                             way_of_rows(row, pass)};
+  struct way ways[] = {way_of_items(row, pass), way_of_chunks(row, pass), way_of_splits(row, pass),
+                       way_of_rows(row, pass)};
   const double now_us = isfinite(row->now_us) ? row->now_us : 1;
   *best = (struct way){.new_us = INFINITY};
   for (size_t i = 0; i < (full ? 1 : sizeof ways / sizeof *ways); i++) {
+    ways[i].new_us = fmax(ways[i].new_us, now_us / rules_headroom(row, ways[i].change));
     if (!(now_us >= finding_limits.fill_gain_min * ways[i].new_us) || ways[i].new_us >= best->new_us) continue;
     const struct evidence found = evidence_of(row, ways[i].change);
     if (!found.known || found.gain_ratio >= 1) *best = ways[i];

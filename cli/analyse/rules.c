@@ -59,6 +59,25 @@ void rules_promise_nothing(struct finding *f) {
   f->gain_ratio = f->saves_us = NAN;
 }
 
+double rules_headroom(const struct rules_row *row, enum finding_change change) {
+  const double *share = row->roofs.share[row->mode];
+  const bool other_pipe = change == CHANGE_tensor || change == CHANGE_wgmma;
+  /* A hot launch that finds its tensors in L2 needs none of DRAM, whatever a profiler counted; and bytes that were
+   * counted are more than the shape's where reads are not shared. */
+  const bool any_bytes = metrics_stays_in_l2(row->device, row->mode, row->metrics->bytes) ||
+                         (change == CHANGE_share_reads && row->roofs.counted[PIPE_DRAM]);
+  double most = 0;
+  if (!row->roofs.known || !isfinite(row->now_us)) return INFINITY;
+  if (!any_bytes) most = fmax(most, share[PIPE_DRAM]);
+  if (!other_pipe) most = fmax(most, share[PIPE_PRODUCTS]);
+  return most > 0 ? fmax(1, 1 / most) : (double)INFINITY;
+}
+
+void rules_cap_promise(const struct rules_row *row, struct finding *f) {
+  const double headroom = rules_headroom(row, f->change);
+  if (f->gain_ratio > headroom) rules_promise(row, row->now_us / headroom, f);
+}
+
 void rules_promise_ratio(const struct rules_row *row, double ratio, struct finding *f) {
   const double fixed_us = fmin(row->now_us, gain_fixed_us(row->mode, row->pass_count));
   rules_promise(row, fixed_us + (row->now_us - fixed_us) / ratio, f);

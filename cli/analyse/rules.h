@@ -50,6 +50,11 @@ void rules_prepare(struct rules_row *);
 void rules_promise(const struct rules_row *, double new_us, struct finding *);
 /* Removes the promise and the change from the finding. */
 void rules_promise_nothing(struct finding *);
+/* How many times as fast the row can become at most by this change, by what the busiest pipe leaves that the change
+ * does not relieve: DRAM, and the pipe of the products. At least 1; infinite where nothing is known. */
+double rules_headroom(const struct rules_row *, enum finding_change);
+/* Holds the finding's promise below its headroom. */
+void rules_cap_promise(const struct rules_row *, struct finding *);
 /* Fills the promise for a speedup by `ratio` of the row's time, except its fixed part (gain_fixed_us). */
 void rules_promise_ratio(const struct rules_row *, double ratio, struct finding *);
 

@@ -403,6 +403,49 @@ TEST(keys_are_split_into_no_more_parts_than_tiles_that_rows_see) {
   }
 }
 
+/* 140 blocks are two waves of 132, of which the second is nearly empty: even waves would be 1.8 times as fast, where
+ * DRAM leaves them the time. */
+TEST(a_promise_is_no_more_than_the_bytes_leave) {
+  static const double dram_share[] = {0.9, 0.7, 0.3};
+  for (size_t i = 0; i < ROWS_COUNT(dram_share); i++) {
+    struct row_spec spec = tensor_row(140, 65536, 140, 1);
+    spec.resident_blocks = 1;
+    rows_build(&rows, &spec, 1, "h200", NULL);
+    rows.record[0].attn_case.shape.Sq = 1;
+    set_plan(0, 16, 1, 2);
+    rows_derive(&rows, "h200", NULL);
+    rows.record[0].time[TIME_HOT].us.median = rows.record[0].time[TIME_COLD].us.median =
+        rows.metrics[0].bytes / (dram_share[i] * 1e3 * roofs_dram_gb_per_s(&gpu_model_find("h200")->info));
+    rows_derive(&rows, "h200", NULL);
+    const struct finding *f = need(0, FINDING_ID_tail_wave);
+    if (i < 2)
+      assert_near(f->gain_ratio, 1 / dram_share[i], 1e-9);
+    else
+      assert_true(f->gain_ratio > 1.7 && f->gain_ratio < 1 / dram_share[i]);
+    assert_near(f->saves_us, rows.record[0].time[TIME_HOT].us.median * (1 - 1 / f->gain_ratio), 1e-9);
+  }
+}
+
+/* Eight warps on 16 rows have a ring of tiles each: the shared memory of their block says nothing of scores. One warp
+ * on them has one. */
+TEST(warps_that_share_rows_are_not_told_to_keep_scores_in_registers) {
+  for (uint32_t warps = 1; warps <= 8; warps *= 8) {
+    struct row_spec spec = tensor_row(32, 4096, 132, 400);
+    spec.threads = spec.row_threads = 32 * warps;
+    spec.smem_bytes = 150016;
+    spec.resident_blocks = 1;
+    rows_build(&rows, &spec, 1, "h200", NULL);
+    rows.record[0].attn_case.shape.Sq = 128;
+    rows.record[0].plan.tile_kv = 16;
+    set_plan(0, 16, 1, 2);
+    rows_derive(&rows, "h200", NULL);
+    bool advised = false;
+    for (size_t i = 0; i < rows.findings[0].count; i++)
+      advised = advised || rows.findings[0].item[i].change == CHANGE_registers;
+    if (advised != (warps == 1)) fail_msg("%u warps", warps);
+  }
+}
+
 /* A type is named where it is smaller than that of the tensors. */
 TEST(narrower_types_are_named_where_the_tensors_are_wider) {
   static const struct {
