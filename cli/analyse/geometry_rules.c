@@ -286,7 +286,7 @@ double geometry_rules_uneven_share(const struct attn_problem *problem, const str
   double waste = 0;
   if (m->sm_blocks_max > 1) waste = 1 - (double)m->blocks / ((double)m->sm_blocks_max * device->sms);
   if (m->sm_ratio >= 1 && tiles_are_alike(problem) && !(scaling_serial_pairs(problem, m) > 1))
-    waste = fmax(waste, 1 - m->items_per_block / ceil(m->items_per_block));
+    waste = fmax(waste, 1 - m->items_per_block / m->rounds);
   return waste;
 }
 
@@ -301,7 +301,7 @@ static double uneven_badness(const struct rules_row *row, uint32_t pass) {
 static double even_gain(const struct rules_row *row, uint32_t pass) {
   const struct pass_metrics *m = &row->metrics->pass[pass];
   const double load = (double)m->sm_blocks_max * row->device->sms / (double)m->blocks;
-  const double rounds = ceil(m->items_per_block) / m->items_per_block;
+  const double rounds = m->rounds / m->items_per_block;
   return m->waves > 1 ? sqrt(load / (1 - m->tail_waste_ratio)) : fmax(load, rounds) / pow(fmax(load, rounds), 0.25);
 }
 
@@ -339,8 +339,7 @@ bool geometry_rules_tail_wave(const struct rules_row *row, struct finding *f) {
   const uint64_t below = m->blocks / unit * unit;
   f->change = CHANGE_even_waves;
   rules_promise_ratio(row, even_gain(row, f->pass), f);
-  const double rounds = m->items_per_block;
-  if (m->waves <= 1 && 1 - rounds / ceil(rounds) >= finding_limits.tail_waste_min) {
+  if (m->waves <= 1 && 1 - m->items_per_block / m->rounds >= finding_limits.tail_waste_min) {
     put_uneven_rounds(row, f);
     return true;
   }

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "cli/analyse/balance.h"
 #include "cli/analyse/gain.h"
 #include "cli/base/text.h"
 
@@ -121,6 +122,15 @@ bool rules_pair_mode(const struct rules_row *row, enum time_mode *mode) {
   const struct mode_metrics *narrow = row->narrow_metrics->mode, *wide = row->wide_metrics->mode;
   *mode = narrow[TIME_HOT].known && wide[TIME_HOT].known ? TIME_HOT : TIME_COLD;
   return narrow[*mode].known && wide[*mode].known;
+}
+
+double rules_tiles_in_a_row(const struct rules_row *row, uint32_t pass) {
+  const struct pass_metrics *m = &row->metrics->pass[pass];
+  const struct balance_tiles item = balance_tiles_of(row->record, pass);
+  const double splits = row->record->plan.splits > 1 ? row->record->plan.splits : 1;
+  const double waves = m->waves > 1 ? ceil(m->waves) : 1;
+  const double tiles = fmax(ceil(item.most / splits), ceil(ceil(item.mean / splits) * waves * m->rounds));
+  return tiles * scaling_serial_pairs(row->shape, m);
 }
 
 uint64_t rules_slots(const struct rules_row *row, uint32_t pass) {

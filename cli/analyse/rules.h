@@ -76,6 +76,11 @@ double rules_pass_share(const struct rules_row *, uint32_t pass);
 /* The mode in which both rows of the pair were timed; false when there is none. */
 bool rules_pair_mode(const struct rules_row *, enum time_mode *);
 
+/* K/V tiles that the busiest slot of the pass works off one after the other, over all waves and rounds; 0 when its
+ * tiles are not known. Where no block waits for another one and none loops, these are the tiles of the longest item;
+ * else a mean item stands for each, so that it is no less than the longest. */
+double rules_tiles_in_a_row(const struct rules_row *, uint32_t pass);
+
 /* The number of blocks in one full wave of the pass. */
 uint64_t rules_slots(const struct rules_row *, uint32_t pass);
 

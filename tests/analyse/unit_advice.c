@@ -1,5 +1,6 @@
 /* Advice under attack: kernels that already follow it, that look as if they did not, and measurements that speak
  * against it. */
+#include "cli/analyse/bound_by.h"
 #include "cli/analyse/roofs.h"
 #include "tests/unit.h"
 #include "tests/unit_rows.h"
@@ -401,6 +402,31 @@ TEST(keys_are_split_into_no_more_parts_than_tiles_that_rows_see) {
     rows_derive(&rows, "h200", NULL);
     assert_contains(need(0, FINDING_ID_below_one_wave)->advice, cases[i].advice);
   }
+}
+
+/* The two places that count tiles: what bounds the row, and its finding. */
+static void assert_tiles(const char *said) {
+  struct bound_by bound;
+  bound_by_of(&rows.record[0], &rows.metrics[0], &gpu_model_find("h200")->info, NAN, &bound);
+  assert_int_equal(bound.limit, BOUND_chain);
+  assert_contains(bound.text, said);
+  assert_contains(need(0, FINDING_ID_latency_bound)->measured, said);
+}
+
+/* 8 q tiles of a causal mask have 1 to 8 tiles of keys: where all run at once, the launch takes as long as the
+ * longest.
+ */
+TEST(tiles_in_a_row_are_counted_once) {
+  struct row_spec spec = wmma_row("mine", 8, 1, 21);
+  spec.resident_blocks = 1;
+  rows_build(&rows, &spec, 1, "h200", NULL);
+  rows.record[0].attn_case.shape.right = 0;
+  set_plan(0, 64, 1, 2);
+  rows_derive(&rows, "h200", NULL);
+  assert_tiles("8 K/V tiles in a row");
+  rows.record[0].attn_case.shape.left = 63; /* at most two tiles */
+  rows_derive(&rows, "h200", NULL);
+  assert_tiles("2 K/V tiles in a row");
 }
 
 /* 140 blocks are two waves of 132, of which the second is nearly empty: even waves would be 1.8 times as fast, where
