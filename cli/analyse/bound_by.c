@@ -102,12 +102,14 @@ static void append_pipes(const struct facts *facts, size_t first, char out[BOUND
   }
 }
 
-/* " at 1755 of 1980 MHz, on 64 of 132 SMs", as far as it is known and needed. */
+/* " at 1755 of 1980 MHz, on 64 of 132 SMs", as far as it is known and needed. The measured clock can be above the
+ * highest by rounding. */
 static void append_where(const struct facts *facts, char out[BOUND_BY_TEXT_MAX]) {
   const struct device_info *device = facts->row.device;
   const double sms = sms_in_use(&facts->row) * device->sms;
   if (facts->time->sm_clock_mhz > 0)
-    text_append(out, BOUND_BY_TEXT_MAX, " at %.0f of %.0f MHz", facts->time->sm_clock_mhz, device->sm_clock_max_mhz);
+    text_append(out, BOUND_BY_TEXT_MAX, " at %.0f of %.0f MHz",
+                fmin(facts->time->sm_clock_mhz, device->sm_clock_max_mhz), device->sm_clock_max_mhz);
   if (sms < device->sms) text_append(out, BOUND_BY_TEXT_MAX, ", on %.0f of %" PRIu32 " SMs", sms, device->sms);
 }
 
