@@ -75,6 +75,37 @@ static uint64_t tiles_of_rows(const struct items *items, uint32_t h, uint32_t q_
   return tiles;
 }
 
+/* Tiles of keys of all items of one head of a sequence. `times`: heads and sequences that are like it. */
+static void count_tiles(const struct items *items, uint32_t h, double times, double *count,
+                        struct balance_tiles *out) {
+  const uint32_t q_tiles = q_tiles_of(items, items->mask.Sq);
+  for (uint32_t tile = 0; tile < q_tiles; tile++) {
+    const double tiles = (double)tiles_of_rows(items, h, tile);
+    out->most = fmax(out->most, tiles);
+    out->mean += times * tiles;
+  }
+  *count += times * q_tiles;
+}
+
+struct balance_tiles balance_tiles_of(const struct record *r, uint32_t pass) {
+  const struct attn_problem *s = &r->attn_case.shape;
+  struct balance_tiles out = {.most = 0};
+  double count = 0;
+  if (r->plan.tile_q == 0 || r->plan.tile_kv == 0) return out;
+  struct items items = items_of(r, pass);
+  for (uint32_t b = 0; attn_is_sparse(s) && b < s->B; b++) {
+    go_to(&items, b);
+    for (uint32_t h = 0; h < items.heads; h++) count_tiles(&items, h, 1, &count, &out);
+  }
+  for (uint32_t i = 0; !attn_is_sparse(s) && i < attn_group_count(s); i++) {
+    const struct attn_group group = attn_group_of(s, i);
+    items.mask = (struct attn_mask){.Sq = group.Sq, .Skv = group.Skv, .left = s->left, .right = s->right};
+    count_tiles(&items, 0, group.count, &count, &out);
+  }
+  out.mean = count > 0 ? out.mean / count : 0;
+  return out;
+}
+
 /* A split has an equal part of the item's own tiles, which is the best that it can have. */
 static uint64_t part_of(uint64_t tiles, uint32_t splits, uint32_t split) {
   return tiles * (split + 1) / splits - tiles * split / splits;

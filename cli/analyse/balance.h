@@ -23,5 +23,12 @@ struct balance {
   double sorted_ratio;
 };
 
+/* K/V tiles that an item's rows see, before its keys are split: of the longest item, and on average. 0: the plan has
+ * no tiles. */
+struct balance_tiles {
+  double most, mean;
+};
+struct balance_tiles balance_tiles_of(const struct record *, uint32_t pass);
+
 void balance_of(const struct record *, uint32_t pass, const struct pass_metrics *, const struct device_info *,
                 struct balance *out);

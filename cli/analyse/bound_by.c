@@ -102,12 +102,14 @@ static void append_pipes(const struct facts *facts, size_t first, char out[BOUND
   }
 }
 
-/* " at 1755 of 1980 MHz, on 64 of 132 SMs", as far as it is known and needed. */
+/* " at 1755 of 1980 MHz, on 64 of 132 SMs", as far as it is known and needed. The measured clock can be above the
+ * highest by rounding. */
 static void append_where(const struct facts *facts, char out[BOUND_BY_TEXT_MAX]) {
   const struct device_info *device = facts->row.device;
   const double sms = sms_in_use(&facts->row) * device->sms;
   if (facts->time->sm_clock_mhz > 0)
-    text_append(out, BOUND_BY_TEXT_MAX, " at %.0f of %.0f MHz", facts->time->sm_clock_mhz, device->sm_clock_max_mhz);
+    text_append(out, BOUND_BY_TEXT_MAX, " at %.0f of %.0f MHz",
+                fmin(facts->time->sm_clock_mhz, device->sm_clock_max_mhz), device->sm_clock_max_mhz);
   if (sms < device->sms) text_append(out, BOUND_BY_TEXT_MAX, ", on %.0f of %" PRIu32 " SMs", sms, device->sms);
 }
 
@@ -170,14 +172,6 @@ static bool is_launch(const struct facts *facts, struct bound_by *out) {
   return true;
 }
 
-/* K/V tiles that the longest block works off one after the other, when it has one item. */
-static double tiles_of_block(const struct rules_row *row) {
-  const struct attn_plan *plan = &row->record->plan;
-  const double tiles = ceil((double)work_most_keys(row->shape) / plan->tile_kv);
-  return ceil(tiles / (plan->splits > 1 ? plan->splits : 1)) *
-         scaling_serial_pairs(row->shape, &row->metrics->pass[row->slowest_pass]);
-}
-
 /* When no block and no item waits for another one, the time is that of the longest block. Blocks whose tiles are not
  * known may loop over items. */
 static bool is_chain(const struct facts *facts, struct bound_by *out) {
@@ -187,7 +181,7 @@ static bool is_chain(const struct facts *facts, struct bound_by *out) {
   const bool has_tiles = row->record->plan.tile_q > 0 && row->record->plan.tile_kv > 0;
   if (row->pass_count == 0 || !has_tiles || !has_slots || pass->items_per_block > 1) return false;
   const double work_us = (row->now_us - facts->fixed_us) * rules_pass_share(row, row->slowest_pass);
-  const double tiles = tiles_of_block(row);
+  const double tiles = rules_tiles_in_a_row(row, row->slowest_pass);
   out->limit = BOUND_chain;
   out->ratio = work_us / row->now_us;
   const uint64_t sms = (uint64_t)round(sms_in_use(row) * row->device->sms);

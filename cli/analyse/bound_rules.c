@@ -55,29 +55,10 @@ static void put_nearest(const struct rules_row *row, char out[FINDING_TEXT_MAX])
     rules_append(out, ", then %.2g %% of the %s roof", 100 * share[second], roofs_pipe_name(roofs, second));
 }
 
-/* Keys that the tiles of a head walk on average: those of the row that sees most; half of them where the rows see
- * from one key to all. */
-static double keys_walked(const struct attn_problem *problem) {
-  const double seen = work_most_keys(problem),
-               rows = (double)problem->Hq * (double)attn_tokens(problem, ATTN_ROWS_QUERIES);
-  if (attn_is_sparse(problem)) return (double)work_pairs(problem) / rows;
-  return attn_is_causal(problem) && problem->Sq == problem->Skv ? 0.5 * seen : seen;
-}
-
-/* K/V tiles that the busiest slot works off one after the other, over all rounds and waves; 0 when not known. */
-static double tiles_in_a_row(const struct rules_row *row, uint32_t pass) {
-  const struct attn_plan *plan = &row->record->plan;
-  const struct pass_metrics *m = &row->metrics->pass[pass];
-  if (plan->tile_kv == 0 || !(m->waves > 0)) return 0;
-  const double keys = keys_walked(row->shape);
-  const double tiles = ceil(keys / plan->tile_kv / (plan->splits > 1 ? plan->splits : 1));
-  return tiles * ceil(m->waves) * ceil(m->items_per_block) * scaling_serial_pairs(row->shape, m);
-}
-
 /* "; 8 K/V tiles in a row take 4750 clocks each, where mma.sync needs 386" */
 static void append_tile_clocks(const struct rules_row *row, char out[FINDING_TEXT_MAX]) {
   const double mhz = metrics_clock_mhz(&row->record->time[row->mode], row->device);
-  const double tiles = row->pass_count > 0 ? tiles_in_a_row(row, row->slowest_pass) : 0;
+  const double tiles = row->pass_count > 0 ? rules_tiles_in_a_row(row, row->slowest_pass) : 0;
   const double work_us =
       (row->now_us - gain_fixed_us(row->mode, row->pass_count)) * rules_pass_share(row, row->slowest_pass);
   if (tiles < 1 || !(work_us > 0)) return;
@@ -132,7 +113,7 @@ static bool step_copy_ahead(const struct rules_row *row, struct finding *f) {
   const uint64_t smem = metrics_smem_bytes(&row->record->pass[pass]) + (uint64_t)tile_bytes;
   const bool fits = smem <= row->device->smem_per_block_bytes &&
                     (smem + row->device->smem_reserved_bytes) * m->resident_blocks <= row->device->smem_per_sm_bytes;
-  const double tiles = tiles_in_a_row(row, pass);
+  const double tiles = rules_tiles_in_a_row(row, pass);
   if (plan->stages != 1 || tiles < 2 || m->sm_blocks_max == 0 || !fits) return false;
   const double now_us = row->now_us, mhz = row->device->sm_clock_max_mhz;
   const double covered = fmin(m->resident_blocks, (double)m->sm_blocks_max);
@@ -242,16 +223,19 @@ static void choose_step(const struct rules_row *row, struct finding *f) {
 
 /* ---- findings -------------------------------------------------------------------------------------------------- */
 
+/* A smaller type is a saving only where the tensors do not have it: e4m3 is the smallest. */
 static void put_memory_advice(const struct rules_row *row, char out[FINDING_TEXT_MAX]) {
   const struct attn_problem *s = row->shape;
-  if (!has_16_bits(row))
+  const uint32_t kv_bytes = attn_dtype_bytes(attn_kv_dtype(s));
+  const char *narrower = kv_bytes > 1 ? "8-bit K and V, or " : "";
+  if (kv_bytes > 2)
     rules_put(out, "store Q, K, V and O in 16 bits: half the bytes");
   else if (s->Hkv > 1)
-    rules_put(out, "at most %.2fx is left; move fewer bytes: fewer KV heads than %u for %u query heads",
-              1 / share_of(row), s->Hkv, s->Hq);
+    rules_put(out, "at most %.2fx is left; move fewer bytes: %sfewer KV heads than %u for %u query heads",
+              1 / share_of(row), narrower, s->Hkv, s->Hq);
   else
-    rules_put(out, "at most %.2fx is left; move fewer bytes: 8-bit K and V, or more query heads per KV head",
-              1 / share_of(row));
+    rules_put(out, "at most %.2fx is left; move fewer bytes: %smore query heads per KV head", 1 / share_of(row),
+              narrower);
 }
 
 /* Writes memory_bound from the counted DRAM bytes, which may be more than the shape needs, or less where L2 held
@@ -294,9 +278,11 @@ static void append_tensor_pipe(const struct rules_row *row, char out[FINDING_TEX
                row->source);
 }
 
-/* Does the mask hide keys that a kernel could leave out by whole tiles? */
+/* Can the kernel still compute tiles that the mask hides? The roof counts visible pairs alone, so a kernel with
+ * hidden ones reaches no more of it than their share of all. */
 static bool has_masked_tiles(const struct rules_row *row) {
-  return work_pairs(row->shape) < work_unmasked_pairs(row->shape);
+  const double visible = (double)work_pairs(row->shape) / (double)work_unmasked_pairs(row->shape);
+  return visible < 1 && share_of(row) <= visible;
 }
 
 bool bound_rules_compute_bound(const struct rules_row *row, struct finding *f) {

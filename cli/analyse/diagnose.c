@@ -58,6 +58,7 @@ void diagnose(const struct record *records, const struct metrics *metrics, const
     struct finding *f = &out->item[out->count];
     *f = (struct finding){.id = id, .gain_ratio = NAN, .saves_us = NAN};
     const bool found = finders[id](&row, f), quoted = f->evidence[0] != '\0';
+    if (found && !quoted) rules_cap_promise(&row, f);
     if (found && (quoted || evidence_supports(&row, f))) out->count++;
   }
   qsort(out->item, out->count, sizeof *out->item, compare);

@@ -13,7 +13,7 @@ static const double GAIN_MIN = 1.02;
 /* Registers per thread of one inner loop inside two kernels. */
 static const double SAME_REGISTERS = 0.15;
 
-enum { ROWS_PER_READ = 16 };
+enum { ROWS_PER_READ = 16, FRAGMENT_ROWS = 16, WARP_THREADS = 32 };
 
 /* ---- variants -------------------------------------------------------------------------------------------------- */
 
@@ -77,7 +77,10 @@ double evidence_tile_bytes(const struct record *r) {
 
 bool evidence_in_registers(const struct record *r) {
   static const double PADDED = 1.25; /* rows padded against bank conflicts, barriers */
-  return (double)metrics_smem_bytes(&r->pass[slowest(r)]) <= PADDED * evidence_tile_bytes(r);
+  const struct pass_record *p = &r->pass[slowest(r)];
+  /* Warps that have no fragment of rows of their own share rows, so each may hold tiles of its own. */
+  if (p->pass.row_threads / WARP_THREADS * FRAGMENT_ROWS > r->plan.tile_q) return true;
+  return (double)metrics_smem_bytes(p) <= PADDED * evidence_tile_bytes(r);
 }
 
 unsigned evidence_covers(const struct record *r) {

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "cli/analyse/balance.h"
 #include "cli/analyse/evidence.h"
 #include "cli/analyse/gain.h"
 #include "kernels/problem/work.h"
@@ -121,9 +122,15 @@ static uint64_t parts_to_wave(const struct rules_row *row, uint32_t pass) {
   return ceil_div(rules_slots(row, pass), row->metrics->pass[pass].blocks);
 }
 
+/* K/V tiles of an item that splits can share out. Where each block of queries has a list of its own, the longest one
+ * says little of the others. */
+static uint64_t kv_tiles_of(const struct rules_row *row, uint32_t pass) {
+  const struct balance_tiles tiles = balance_tiles_of(row->record, pass);
+  return (uint64_t)ceil(attn_is_sparse(row->shape) ? tiles.mean : tiles.most);
+}
+
 static struct way way_of_splits(const struct rules_row *row, uint32_t pass) {
-  const struct attn_plan *plan = &row->record->plan;
-  const uint64_t kv_tiles = ceil_div(row->shape->Skv, plan->tile_kv);
+  const uint64_t kv_tiles = kv_tiles_of(row, pass);
   const bool is_split = splits_now(row) > 1,
              can_split = !is_split || (evidence_covers(row->record) & ATTN_COVERS_SPLIT) != 0;
   const uint64_t most = can_split ? at_most(parts_to_wave(row, pass), kv_tiles / splits_now(row)) : 1;
@@ -144,7 +151,8 @@ static struct way way_of_rows(const struct rules_row *row, uint32_t pass) {
 bool geometry_rules_split_d(const struct rules_row *row, uint32_t pass, uint64_t *chunks, double *new_us) {
   const struct attn_problem *s = row->shape;
   const uint32_t tile_q = row->record->plan.tile_q;
-  if (s->D < D_SPLIT_MIN || s->D < s->Skv || (evidence_covers(row->record) & ATTN_COVERS_D) != 0) return false;
+  if (s->D < D_SPLIT_MIN || s->D < work_most_keys(s) || (evidence_covers(row->record) & ATTN_COVERS_D) != 0)
+    return false;
   const double rows = fmin(SHARED_READ_ROWS, s->Sq), sharing = tile_q > 0 && tile_q < rows ? tile_q / rows : 1;
   const uint64_t blocks = (uint64_t)fmax(1, (double)row->metrics->pass[pass].blocks * sharing);
   const uint64_t most = at_most(ceil_div(rules_slots(row, pass), blocks), ceil_div(s->D, D_CHUNK_MIN));
@@ -186,12 +194,14 @@ static void put_way(const struct rules_row *row, uint32_t pass, const struct way
   const struct attn_plan *plan = &row->record->plan;
   const struct pass_metrics *m = &row->metrics->pass[pass];
   const uint64_t slots = rules_slots(row, pass), blocks = m->blocks * way->factor, now = splits_now(row);
-  const bool all_tiles = way->factor * now >= ceil_div(row->shape->Skv, plan->tile_kv) && blocks < slots;
+  const bool has_rows = metrics_tiled_rows(row->shape, &row->record->pass[pass].pass) > 1;
+  const bool all_tiles =
+      way->change == CHANGE_splits && way->factor * now >= kv_tiles_of(row, pass) && blocks < slots;
   if (way->change == CHANGE_splits)
-    rules_put(out, "%s %" PRIu64 " per q tile: %" PRIu64 " blocks where one wave holds %" PRIu64 "%s",
+    rules_put(out, "%s %" PRIu64 " per q tile: %" PRIu64 " blocks where one wave holds %" PRIu64 "%s%s%s",
               now > 1 ? "raise the K/V splits to" : "split K/V over blocks (flash decoding), splits =",
-              way->factor * now, blocks, slots,
-              all_tiles ? "; there are no more K/V tiles, so the rest needs a smaller q tile or more B*H" : "");
+              way->factor * now, blocks, slots, all_tiles ? "; there are no more K/V tiles, so the rest needs " : "",
+              all_tiles && has_rows ? "a smaller q tile or " : "", all_tiles ? "more B*H" : "");
   else if (way->change == CHANGE_d_chunks)
     rules_put(out,
               "split D = %u over blocks (d_split), %" PRIu64
@@ -213,11 +223,12 @@ static void put_way(const struct rules_row *row, uint32_t pass, const struct way
  * next to all SMs have a block, more of them for the same items alone. */
 static bool choose_way(const struct rules_row *row, uint32_t pass, struct way *best) {
   const bool full = 1 - row->metrics->pass[pass].sm_ratio < finding_limits.idle_sms_min;
-  const struct way ways[] = {way_of_items(row, pass), way_of_chunks(row, pass), way_of_splits(row, pass),
-                             way_of_rows(row, pass)};
+  struct way ways[] = {way_of_items(row, pass), way_of_chunks(row, pass), way_of_splits(row, pass),
+                       way_of_rows(row, pass)};
   const double now_us = isfinite(row->now_us) ? row->now_us : 1;
   *best = (struct way){.new_us = INFINITY};
   for (size_t i = 0; i < (full ? 1 : sizeof ways / sizeof *ways); i++) {
+    ways[i].new_us = fmax(ways[i].new_us, now_us / rules_headroom(row, ways[i].change));
     if (!(now_us >= finding_limits.fill_gain_min * ways[i].new_us) || ways[i].new_us >= best->new_us) continue;
     const struct evidence found = evidence_of(row, ways[i].change);
     if (!found.known || found.gain_ratio >= 1) *best = ways[i];
@@ -275,7 +286,7 @@ double geometry_rules_uneven_share(const struct attn_problem *problem, const str
   double waste = 0;
   if (m->sm_blocks_max > 1) waste = 1 - (double)m->blocks / ((double)m->sm_blocks_max * device->sms);
   if (m->sm_ratio >= 1 && tiles_are_alike(problem) && !(scaling_serial_pairs(problem, m) > 1))
-    waste = fmax(waste, 1 - m->items_per_block / ceil(m->items_per_block));
+    waste = fmax(waste, 1 - m->items_per_block / m->rounds);
   return waste;
 }
 
@@ -290,7 +301,7 @@ static double uneven_badness(const struct rules_row *row, uint32_t pass) {
 static double even_gain(const struct rules_row *row, uint32_t pass) {
   const struct pass_metrics *m = &row->metrics->pass[pass];
   const double load = (double)m->sm_blocks_max * row->device->sms / (double)m->blocks;
-  const double rounds = ceil(m->items_per_block) / m->items_per_block;
+  const double rounds = m->rounds / m->items_per_block;
   return m->waves > 1 ? sqrt(load / (1 - m->tail_waste_ratio)) : fmax(load, rounds) / pow(fmax(load, rounds), 0.25);
 }
 
@@ -328,8 +339,7 @@ bool geometry_rules_tail_wave(const struct rules_row *row, struct finding *f) {
   const uint64_t below = m->blocks / unit * unit;
   f->change = CHANGE_even_waves;
   rules_promise_ratio(row, even_gain(row, f->pass), f);
-  const double rounds = m->items_per_block;
-  if (m->waves <= 1 && 1 - rounds / ceil(rounds) >= finding_limits.tail_waste_min) {
+  if (m->waves <= 1 && 1 - m->items_per_block / m->rounds >= finding_limits.tail_waste_min) {
     put_uneven_rounds(row, f);
     return true;
   }

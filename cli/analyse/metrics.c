@@ -242,6 +242,14 @@ static double items_per_block(const struct attn_problem *s, const struct attn_pl
   return items;
 }
 
+/* Who has the splits of all heads or sequences on one axis can cut their keys where it likes. */
+static bool cuts_anywhere(const struct attn_pass *pass) {
+  const unsigned pairs = ATTN_COVERS_B | ATTN_COVERS_H | ATTN_COVERS_HKV;
+  for (int axis = 0; axis < 3; axis++)
+    if ((pass->covers[axis] & ATTN_COVERS_SPLIT) != 0 && (pass->covers[axis] & pairs) != 0) return true;
+  return false;
+}
+
 /* (batch, head) pairs among the items of one wave of blocks. Blocks start in grid order, x fastest; an axis that
  * folds pairs with anything else is taken to walk a pair's own items first. */
 static double pairs_in_flight(const struct attn_problem *s, const struct attn_plan *plan,
@@ -338,7 +346,9 @@ void metrics_of(const struct record *r, const struct device_info *dev, struct me
   for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; mode++) out->mode[mode] = mode_metrics_of(r, dev, mode, out);
   for (uint32_t i = 0; i < r->plan.pass_count && i < ATTN_PASSES_MAX; i++) {
     out->pass[i] = pass_metrics_of(&r->pass[i], dev);
-    out->pass[i].items_per_block = items_per_block(&r->attn_case.shape, &r->plan, &r->pass[i].pass);
+    struct pass_metrics *pass = &out->pass[i];
+    pass->items_per_block = items_per_block(&r->attn_case.shape, &r->plan, &r->pass[i].pass);
+    pass->rounds = cuts_anywhere(&r->pass[i].pass) ? pass->items_per_block : ceil(pass->items_per_block);
   }
   out->traffic = traffic_of(r, dev, out);
   out->counted = counted_of(&r->counters, dev);

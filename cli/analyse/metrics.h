@@ -41,6 +41,8 @@ struct pass_metrics {
   bool covers_bh;
   double idle_thread_ratio; /* threads of a block that hold no row in the compute phase / threads */
   double items_per_block;   /* (pair, q tile, split) items per block on the grid axes that cover them; >= 1 */
+  double rounds;            /* items that the busiest block computes in sequence: whole ones, unless an axis covers
+                               splits beside heads or sequences, whose kernel can cut keys into equal parts */
 };
 
 /* Bytes that the blocks of a plan request, from its tiles and grid; the bytes of struct metrics follow from the shape

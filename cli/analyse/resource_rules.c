@@ -27,50 +27,62 @@ static double occupancy_lack(const struct rules_row *row, uint32_t pass, const c
              ? 1 - m->occupancy_ratio
              : 0;
 }
+
+/* The most bytes of shared memory per block, in whole steps, with which one more block fits; 0: its registers or its
+ * threads forbid it. */
+static uint64_t most_smem_bytes(const struct rules_row *row, uint32_t pass) {
+  const struct pass_record *p = &row->record->pass[pass];
+  const struct pass_metrics *m = &row->metrics->pass[pass];
+  uint64_t bytes = metrics_smem_bytes(p) / SMEM_STEP_BYTES * SMEM_STEP_BYTES;
+  while (bytes > 0 && occupancy_of(row->device, m->threads_per_block, p->facts.registers, bytes).resident_blocks <=
+                          m->resident_blocks)
+    bytes -= SMEM_STEP_BYTES;
+  return bytes;
+}
+
+/* The most registers per thread, below those that there are, with which one more block fits; 0: not even with one.
+ * Fewer registers never fit fewer blocks. */
+static uint32_t most_registers(const struct rules_row *row, uint32_t pass) {
+  const struct pass_record *p = &row->record->pass[pass];
+  const struct pass_metrics *m = &row->metrics->pass[pass];
+  const uint32_t registers = p->facts.registers;
+  uint32_t fits = 0;
+  for (uint32_t step = UINT32_C(1) << 31; step > 0; step >>= 1) {
+    if (step >= registers || fits > registers - step) continue;
+    const uint32_t tried = fits + step;
+    const struct occupancy then = occupancy_of(row->device, m->threads_per_block, tried, metrics_smem_bytes(p));
+    if (then.resident_blocks > m->resident_blocks) fits = tried;
+  }
+  return fits;
+}
+
 static double smem_lack(const struct rules_row *row, uint32_t pass) {
-  return occupancy_lack(row, pass, "shared memory");
+  return most_smem_bytes(row, pass) > 0 ? occupancy_lack(row, pass, "shared memory") : 0;
 }
 static double register_lack(const struct rules_row *row, uint32_t pass) {
   const bool on_purpose = row->record->math != ATTN_MATH_FP32 && evidence_in_registers(row->record);
-  return on_purpose ? 0 : occupancy_lack(row, pass, "registers");
+  return on_purpose || most_registers(row, pass) == 0 ? 0 : occupancy_lack(row, pass, "registers");
 }
 
 bool resource_rules_smem_limits_occupancy(const struct rules_row *row, struct finding *f) {
   if (!rules_worst_pass(row, smem_lack, &f->pass)) return false;
   const struct pass_record *p = &row->record->pass[f->pass];
   const struct pass_metrics *m = &row->metrics->pass[f->pass];
-  uint64_t bytes = metrics_smem_bytes(p) / SMEM_STEP_BYTES * SMEM_STEP_BYTES;
-  while (bytes > 0 && occupancy_of(row->device, m->threads_per_block, 0, bytes).resident_blocks <= m->resident_blocks)
-    bytes -= SMEM_STEP_BYTES;
   rules_put(f->measured, "%s%" PRIu64 " bytes of shared memory per block: blocks per SM %u, occupancy %.0f %%",
             rules_prefix_of(row, f->pass).text, metrics_smem_bytes(p), m->resident_blocks, 100 * m->occupancy_ratio);
   counter_rules_append_occupancy(row, f->pass, f->measured);
   rules_put(f->advice,
             "need at most %" PRIu64 " bytes per block (fewer stages, smaller tiles, 16-bit staging) to fit %u blocks",
-            bytes, m->resident_blocks + 1);
+            most_smem_bytes(row, f->pass), m->resident_blocks + 1);
   f->change = CHANGE_more_resident;
   rules_promise_ratio(row, gain_residency((m->resident_blocks + 1.0) / m->resident_blocks), f);
   return true;
-}
-
-/* The most registers per thread, below those that there are, with which one more block fits; 1 when none do. Fewer
- * registers never fit fewer blocks. */
-static uint32_t most_registers(const struct rules_row *row, uint32_t registers, const struct pass_metrics *m) {
-  uint32_t fits = 1;
-  for (uint32_t step = UINT32_C(1) << 31; step > 0; step >>= 1) {
-    if (step >= registers || fits > registers - step) continue;
-    const uint32_t tried = fits + step;
-    const struct occupancy then = occupancy_of(row->device, m->threads_per_block, tried, 0);
-    if (then.resident_blocks > m->resident_blocks) fits = tried;
-  }
-  return fits;
 }
 
 bool resource_rules_registers_limit_occupancy(const struct rules_row *row, struct finding *f) {
   if (!rules_worst_pass(row, register_lack, &f->pass)) return false;
   const struct pass_record *p = &row->record->pass[f->pass];
   const struct pass_metrics *m = &row->metrics->pass[f->pass];
-  const uint32_t registers = most_registers(row, p->facts.registers, m);
   rules_put(f->measured, "%s%u registers per thread x %u threads: blocks per SM %u, occupancy %.0f %%",
             rules_prefix_of(row, f->pass).text, p->facts.registers, m->threads_per_block, m->resident_blocks,
             100 * m->occupancy_ratio);
@@ -78,7 +90,7 @@ bool resource_rules_registers_limit_occupancy(const struct rules_row *row, struc
   rules_put(
       f->advice,
       "need at most %u registers per thread to fit %u blocks: less state per thread, then __launch_bounds__(%u, %u)",
-      registers, m->resident_blocks + 1, m->threads_per_block, m->resident_blocks + 1);
+      most_registers(row, f->pass), m->resident_blocks + 1, m->threads_per_block, m->resident_blocks + 1);
   f->change = CHANGE_more_resident;
   return true;
 }

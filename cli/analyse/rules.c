@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "cli/analyse/balance.h"
 #include "cli/analyse/gain.h"
 #include "cli/base/text.h"
 
@@ -59,6 +60,25 @@ void rules_promise_nothing(struct finding *f) {
   f->gain_ratio = f->saves_us = NAN;
 }
 
+double rules_headroom(const struct rules_row *row, enum finding_change change) {
+  const double *share = row->roofs.share[row->mode];
+  const bool other_pipe = change == CHANGE_tensor || change == CHANGE_wgmma;
+  /* A hot launch that finds its tensors in L2 needs none of DRAM, whatever a profiler counted; and bytes that were
+   * counted are more than the shape's where reads are not shared. */
+  const bool any_bytes = metrics_stays_in_l2(row->device, row->mode, row->metrics->bytes) ||
+                         (change == CHANGE_share_reads && row->roofs.counted[PIPE_DRAM]);
+  double most = 0;
+  if (!row->roofs.known || !isfinite(row->now_us)) return INFINITY;
+  if (!any_bytes) most = fmax(most, share[PIPE_DRAM]);
+  if (!other_pipe) most = fmax(most, share[PIPE_PRODUCTS]);
+  return most > 0 ? fmax(1, 1 / most) : (double)INFINITY;
+}
+
+void rules_cap_promise(const struct rules_row *row, struct finding *f) {
+  const double headroom = rules_headroom(row, f->change);
+  if (f->gain_ratio > headroom) rules_promise(row, row->now_us / headroom, f);
+}
+
 void rules_promise_ratio(const struct rules_row *row, double ratio, struct finding *f) {
   const double fixed_us = fmin(row->now_us, gain_fixed_us(row->mode, row->pass_count));
   rules_promise(row, fixed_us + (row->now_us - fixed_us) / ratio, f);
@@ -102,6 +122,15 @@ bool rules_pair_mode(const struct rules_row *row, enum time_mode *mode) {
   const struct mode_metrics *narrow = row->narrow_metrics->mode, *wide = row->wide_metrics->mode;
   *mode = narrow[TIME_HOT].known && wide[TIME_HOT].known ? TIME_HOT : TIME_COLD;
   return narrow[*mode].known && wide[*mode].known;
+}
+
+double rules_tiles_in_a_row(const struct rules_row *row, uint32_t pass) {
+  const struct pass_metrics *m = &row->metrics->pass[pass];
+  const struct balance_tiles item = balance_tiles_of(row->record, pass);
+  const double splits = row->record->plan.splits > 1 ? row->record->plan.splits : 1;
+  const double waves = m->waves > 1 ? ceil(m->waves) : 1;
+  const double tiles = fmax(ceil(item.most / splits), ceil(ceil(item.mean / splits) * waves * m->rounds));
+  return tiles * scaling_serial_pairs(row->shape, m);
 }
 
 uint64_t rules_slots(const struct rules_row *row, uint32_t pass) {

@@ -50,6 +50,11 @@ void rules_prepare(struct rules_row *);
 void rules_promise(const struct rules_row *, double new_us, struct finding *);
 /* Removes the promise and the change from the finding. */
 void rules_promise_nothing(struct finding *);
+/* How many times as fast the row can become at most by this change, by what the busiest pipe leaves that the change
+ * does not relieve: DRAM, and the pipe of the products. At least 1; infinite where nothing is known. */
+double rules_headroom(const struct rules_row *, enum finding_change);
+/* Holds the finding's promise below its headroom. */
+void rules_cap_promise(const struct rules_row *, struct finding *);
 /* Fills the promise for a speedup by `ratio` of the row's time, except its fixed part (gain_fixed_us). */
 void rules_promise_ratio(const struct rules_row *, double ratio, struct finding *);
 
@@ -70,6 +75,11 @@ double rules_pass_share(const struct rules_row *, uint32_t pass);
 
 /* The mode in which both rows of the pair were timed; false when there is none. */
 bool rules_pair_mode(const struct rules_row *, enum time_mode *);
+
+/* K/V tiles that the busiest slot of the pass works off one after the other, over all waves and rounds; 0 when its
+ * tiles are not known. Where no block waits for another one and none loops, these are the tiles of the longest item;
+ * else a mean item stands for each, so that it is no less than the longest. */
+double rules_tiles_in_a_row(const struct rules_row *, uint32_t pass);
 
 /* The number of blocks in one full wave of the pass. */
 uint64_t rules_slots(const struct rules_row *, uint32_t pass);

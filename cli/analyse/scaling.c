@@ -65,14 +65,11 @@ double scaling_serial_pairs(const struct attn_problem *s, const struct pass_metr
   return (p->covers_b ? 1.0 : s->B) * (p->covers_h ? 1.0 : s->Hq);
 }
 
-/* The number of items that the busiest block computes in sequence. It is more than 1 in a persistent grid, which
- * folds B, H and Q into one axis and starts one wave of blocks that loop over it. */
-static double rounds_of(const struct record *r, const struct pass_metrics *m, uint32_t pass) {
-  const unsigned folded = ATTN_COVERS_B | ATTN_COVERS_H | ATTN_COVERS_Q;
-  const struct attn_problem *s = &r->attn_case.shape;
-  if ((r->pass[pass].pass.covers[0] & folded) != folded || r->plan.tile_q == 0 || m->blocks == 0) return 1;
-  const double items = (double)scaling_pairs(s) * ceil((double)s->Sq / r->plan.tile_q);
-  return fmax(1, ceil(items / (double)m->blocks));
+/* How long the busiest block takes, in q tiles with all their keys: rows of a group have the same keys, of which a
+ * split has its part. */
+static double length_of(const struct record *r, const struct pass_metrics *m, uint32_t pass) {
+  const bool is_split = (metrics_covers(&r->pass[pass].pass) & ATTN_COVERS_SPLIT) != 0 && r->plan.splits > 1;
+  return m->rounds / (is_split ? r->plan.splits : 1);
 }
 
 struct cost {
@@ -84,7 +81,7 @@ static struct cost cost_of(const struct record *r, const struct metrics *m) {
   struct cost cost = {0};
   for (uint32_t i = 0; i < r->plan.pass_count && i < ATTN_PASSES_MAX; i++) {
     const double pairs = scaling_serial_pairs(&r->attn_case.shape, &m->pass[i]);
-    const double serial = pairs * rounds_of(r, &m->pass[i], i);
+    const double serial = pairs * length_of(r, &m->pass[i], i);
     cost.is_serial = cost.is_serial || pairs > 1;
     cost.waves += ceil(m->pass[i].waves) * serial;
     cost.load += (double)m->pass[i].sm_blocks_max * serial;

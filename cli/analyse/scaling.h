@@ -43,7 +43,7 @@ struct scaling {
   /* Expected time ratios, row / baseline; NAN without passes. Each is a sum over passes: of ceil(waves) for
      wave_ratio, which assumes that blocks on one SM do not slow each other; of ceil(blocks / SMs) for load_ratio,
      which assumes that they take turns. Each term is multiplied by the B*H pairs that a block computes in sequence
-     and by the rounds of a persistent grid. */
+     and by the rounds of a persistent grid, and divided by the splits of the keys. */
   double wave_ratio, load_ratio;
   bool timed;                         /* the next two are known in at least one mode */
   double time_ratio[TIME_MODE_COUNT]; /* of medians; NAN when a mode is missing */

@@ -72,12 +72,39 @@ static bool rereads_dram(const struct rules_row *row) {
   return reaches && t->reread_ratio >= finding_limits.spilled_reread_min;
 }
 
+/* Do all query rows of a KV head of a sequence share a read? No other rows have keys in common, but for a prefix. */
+static bool shares_all_rows(const struct rules_row *row) {
+  const struct attn_problem *s = row->shape;
+  return rows_per_read(row) >= (uint64_t)s->Sq * (s->Hq / s->Hkv);
+}
+
+/* One q tile for the query heads of a KV head, and how often K and V are asked for then. */
+static void put_shared_heads(const struct rules_row *row, struct finding *f) {
+  static const double ONCE = 1.05;
+  const struct attn_problem *s = row->shape;
+  const uint32_t heads = s->Hq / s->Hkv;
+  const double left = row->metrics->traffic.reread_ratio / heads;
+  rules_put(f->advice, "take the %u query heads of a KV head into one q tile: K and V are then ", heads);
+  if (left < ONCE)
+    rules_append(f->advice, "read once");
+  else
+    rules_append(f->advice, "asked for %.3g times", left);
+  if (left >= ONCE && s->prefix > 0)
+    rules_append(f->advice, ", since each sequence reads the shared prefix of %u keys for itself", s->prefix);
+  promise_sharing(row, heads, f);
+}
+
 static void put_sharing(const struct rules_row *row, bool few_rows, struct finding *f) {
   const struct attn_problem *s = row->shape;
   const double rows = rows_per_read(row);
   uint64_t chunks;
   double new_us;
-  if (few_rows && geometry_rules_split_d(row, 0, &chunks, &new_us)) {
+  if (few_rows && shares_all_rows(row)) {
+    rules_put(f->advice,
+              "the %s of a KV head %s a read already; what is left is the prefix of %u keys, which each of the %u "
+              "sequences reads for itself: let a block take the rows of several sequences for it",
+              rules_count((uint64_t)rows, "query row").text, rows > 1 ? "share" : "has", s->prefix, s->B);
+  } else if (few_rows && geometry_rules_split_d(row, 0, &chunks, &new_us)) {
     rules_put(f->advice,
               "let a block take at least %d query rows per K/V tile, and split D = %u over blocks (d_split) so that "
               "the SMs keep work: %" PRIu64 " chunks",
@@ -89,9 +116,7 @@ static void put_sharing(const struct rules_row *row, bool few_rows, struct findi
               FEW_ROWS, FEW_ROWS / rows);
     promise_sharing(row, FEW_ROWS / rows, f);
   } else if (few_rows && s->Hq > s->Hkv) {
-    rules_put(f->advice, "take the %u query heads of a KV head into one q tile: K and V are then read once",
-              s->Hq / s->Hkv);
-    promise_sharing(row, (double)s->Hq / s->Hkv, f);
+    put_shared_heads(row, f);
   } else {
     rules_put(f->advice,
               "put the q tiles on the fastest grid axis (x), so that blocks that run together share a head's K and "
@@ -103,7 +128,9 @@ bool traffic_rules_rereads_kv(const struct rules_row *row, struct finding *f) {
   const struct traffic *t = &row->metrics->traffic;
   const uint32_t rows = rows_per_read(row);
   if (!t->known) return false;
-  const bool few_rows = rows < finding_limits.few_rows_below && t->reread_ratio >= finding_limits.few_rows_reread_min;
+  const bool can_share = !shares_all_rows(row) || row->shape->prefix > 0;
+  const bool few_rows =
+      can_share && rows < finding_limits.few_rows_below && t->reread_ratio >= finding_limits.few_rows_reread_min;
   if (!few_rows && !rereads_dram(row)) return false;
   rules_put(f->measured, "K and V are asked for %.3g times (%s per read): %s requested of L2 for %s", t->reread_ratio,
             rules_count(rows, "query row").text, units_bytes(t->requested_bytes).text,

@@ -1,5 +1,6 @@
 /* Advice under attack: kernels that already follow it, that look as if they did not, and measurements that speak
  * against it. */
+#include "cli/analyse/bound_by.h"
 #include "cli/analyse/roofs.h"
 #include "tests/unit.h"
 #include "tests/unit_rows.h"
@@ -353,24 +354,155 @@ TEST(a_lower_clock_is_named_by_itself_and_its_reason_quoted) {
 /* ---- advice that fits the row
  * --------------------------------------------------------------------------------------- */
 
-TEST(masked_tiles_are_named_only_where_a_mask_hides_keys) {
+/* At 75 % of the roof. A mask that hides an eighth of the pairs may still be computed; one that hides half of them is
+ * not: then no more than 50 % could be reached. */
+TEST(masked_tiles_are_named_only_where_hidden_ones_may_be_computed) {
   static const struct {
+    uint32_t Sq;
     int32_t left, right;
     bool masked;
-  } cases[] = {{-1, -1, false}, {-1, 0, true}, {1023, 0, true}, {1 << 20, -1, false}};
+  } cases[] = {{4096, -1, -1, false}, {1024, -1, 0, true}, {4096, -1, 0, false}, {4096, 1 << 20, -1, false}};
   for (size_t i = 0; i < ROWS_COUNT(cases); i++) {
     struct row_spec spec = tensor_row(128, 4096, 264, 1);
     spec.D = 128;
     rows_build(&rows, &spec, 1, "h200", NULL);
     struct attn_problem *problem = &rows.record[0].attn_case.shape;
-    problem->left = cases[i].left, problem->right = cases[i].right;
+    problem->Sq = cases[i].Sq, problem->left = cases[i].left, problem->right = cases[i].right;
     rows.record[0].math = ATTN_MATH_WGMMA;
-    set_plan(0, 128, 1, 2);
+    set_plan(0, 256, 1, 2);
     rows_derive(&rows, "h200", NULL);
-    rows.record[0].time[TIME_HOT].us.median = rows.metrics[0].flops / 800e6; /* 800 TFLOP/s */
+    rows.record[0].time[TIME_HOT].us.median = rows.record[0].time[TIME_COLD].us.median =
+        rows.metrics[0].flops / 800e6; /* 800 TFLOP/s */
     rows_derive(&rows, "h200", NULL);
     const char *advice = need(0, FINDING_ID_compute_bound)->advice;
     if ((strstr(advice, "skip tiles that the mask hides") != NULL) != cases[i].masked) fail_msg("%zu: %s", i, advice);
+  }
+}
+
+/* 64 keys in a K/V tile: a window and a list leave few of the 1024 that the longest row could see. */
+TEST(keys_are_split_into_no_more_parts_than_tiles_that_rows_see) {
+  static const struct {
+    int32_t left;
+    const char *sparse;
+    uint32_t S;
+    const char *advice;
+  } cases[] = {{-1, "", 1, "splits = 48 per q tile: 384 blocks where one wave holds 396"},
+               {127, "", 1,
+                "splits = 2 per q tile: 16 blocks where one wave holds 396; there are no more K/V tiles, so "
+                "the rest needs more B*H"},
+               {127, "", 64,
+                "splits = 3 per q tile: 24 blocks where one wave holds 396; there are no more K/V tiles, "
+                "so the rest needs a smaller q tile or more B*H"},
+               {-1, "64:sliding=1+global=1", 64, "splits = 2 per q tile: 16 blocks"}};
+  for (size_t i = 0; i < ROWS_COUNT(cases); i++) {
+    struct row_spec spec = wmma_row("mine", 8, 1, 900);
+    spec.grid[0] = 1;
+    rows_build(&rows, &spec, 1, "h200", NULL);
+    struct attn_problem *problem = &rows.record[0].attn_case.shape;
+    problem->Sq = cases[i].S, problem->Skv = 65536;
+    problem->left = cases[i].left, problem->right = cases[i].left >= 0 ? 0 : -1;
+    if (cases[i].sparse[0] != '\0') assert_non_null(attn_sparse_read(cases[i].sparse, &problem->sparse));
+    set_plan(0, 64, 1, 1);
+    rows_derive(&rows, "h200", NULL);
+    assert_contains(need(0, FINDING_ID_below_one_wave)->advice, cases[i].advice);
+  }
+}
+
+/* The two places that count tiles: what bounds the row, and its finding. */
+static void assert_tiles(const char *said) {
+  struct bound_by bound;
+  bound_by_of(&rows.record[0], &rows.metrics[0], &gpu_model_find("h200")->info, NAN, &bound);
+  assert_int_equal(bound.limit, BOUND_chain);
+  assert_contains(bound.text, said);
+  assert_contains(need(0, FINDING_ID_latency_bound)->measured, said);
+}
+
+/* 8 q tiles of a causal mask have 1 to 8 tiles of keys: where all run at once, the launch takes as long as the
+ * longest.
+ */
+TEST(tiles_in_a_row_are_counted_once) {
+  struct row_spec spec = wmma_row("mine", 8, 1, 21);
+  spec.resident_blocks = 1;
+  rows_build(&rows, &spec, 1, "h200", NULL);
+  rows.record[0].attn_case.shape.right = 0;
+  set_plan(0, 64, 1, 2);
+  rows_derive(&rows, "h200", NULL);
+  assert_tiles("8 K/V tiles in a row");
+  rows.record[0].attn_case.shape.left = 63; /* at most two tiles */
+  rows_derive(&rows, "h200", NULL);
+  assert_tiles("2 K/V tiles in a row");
+}
+
+/* 140 blocks are two waves of 132, of which the second is nearly empty: even waves would be 1.8 times as fast, where
+ * DRAM leaves them the time. */
+TEST(a_promise_is_no_more_than_the_bytes_leave) {
+  static const double dram_share[] = {0.9, 0.7, 0.3};
+  for (size_t i = 0; i < ROWS_COUNT(dram_share); i++) {
+    struct row_spec spec = tensor_row(140, 65536, 140, 1);
+    spec.resident_blocks = 1;
+    rows_build(&rows, &spec, 1, "h200", NULL);
+    rows.record[0].attn_case.shape.Sq = 1;
+    set_plan(0, 16, 1, 2);
+    rows_derive(&rows, "h200", NULL);
+    rows.record[0].time[TIME_HOT].us.median = rows.record[0].time[TIME_COLD].us.median =
+        rows.metrics[0].bytes / (dram_share[i] * 1e3 * roofs_dram_gb_per_s(&gpu_model_find("h200")->info));
+    rows_derive(&rows, "h200", NULL);
+    const struct finding *f = need(0, FINDING_ID_tail_wave);
+    if (i < 2)
+      assert_near(f->gain_ratio, 1 / dram_share[i], 1e-9);
+    else
+      assert_true(f->gain_ratio > 1.7 && f->gain_ratio < 1 / dram_share[i]);
+    assert_near(f->saves_us, rows.record[0].time[TIME_HOT].us.median * (1 - 1 / f->gain_ratio), 1e-9);
+  }
+}
+
+/* Eight warps on 16 rows have a ring of tiles each: the shared memory of their block says nothing of scores. One warp
+ * on them has one. */
+TEST(warps_that_share_rows_are_not_told_to_keep_scores_in_registers) {
+  for (uint32_t warps = 1; warps <= 8; warps *= 8) {
+    struct row_spec spec = tensor_row(32, 4096, 132, 400);
+    spec.threads = spec.row_threads = 32 * warps;
+    spec.smem_bytes = 150016;
+    spec.resident_blocks = 1;
+    rows_build(&rows, &spec, 1, "h200", NULL);
+    rows.record[0].attn_case.shape.Sq = 128;
+    rows.record[0].plan.tile_kv = 16;
+    set_plan(0, 16, 1, 2);
+    rows_derive(&rows, "h200", NULL);
+    bool advised = false;
+    for (size_t i = 0; i < rows.findings[0].count; i++)
+      advised = advised || rows.findings[0].item[i].change == CHANGE_registers;
+    if (advised != (warps == 1)) fail_msg("%u warps", warps);
+  }
+}
+
+/* A type is named where it is smaller than that of the tensors. */
+TEST(narrower_types_are_named_where_the_tensors_are_wider) {
+  static const struct {
+    enum attn_dtype dtype;
+    unsigned kv_dtype;
+    uint32_t Hkv;
+    const char *advice;
+  } cases[] = {{ATTN_F32, 0, 8, "store Q, K, V and O in 16 bits: half the bytes"},
+               {ATTN_BF16, 0, 8, "; move fewer bytes: 8-bit K and V, or fewer KV heads than 8 for 32 query heads"},
+               {ATTN_BF16, 0, 1, "; move fewer bytes: 8-bit K and V, or more query heads per KV head"},
+               {ATTN_BF16, 1, 8, "; move fewer bytes: fewer KV heads than 8 for 32 query heads"},
+               {ATTN_F32, 1, 8, "; move fewer bytes: fewer KV heads than 8 for 32 query heads"},
+               {ATTN_E4M3, 0, 8, "; move fewer bytes: fewer KV heads than 8 for 32 query heads"},
+               {ATTN_E4M3, 0, 1, "; move fewer bytes: more query heads per KV head"}};
+  for (size_t i = 0; i < ROWS_COUNT(cases); i++) {
+    struct row_spec spec = tensor_row(32, 65536, 264, 1);
+    spec.B = 8;
+    rows_build(&rows, &spec, 1, "h200", NULL);
+    struct attn_problem *problem = &rows.record[0].attn_case.shape;
+    problem->Sq = 1, problem->Hkv = cases[i].Hkv;
+    problem->dtype = cases[i].dtype, problem->kv_dtype = cases[i].kv_dtype;
+    set_plan(0, 16, 1, 2);
+    rows_derive(&rows, "h200", NULL);
+    rows.record[0].time[TIME_HOT].us.median = rows.record[0].time[TIME_COLD].us.median =
+        rows.metrics[0].bytes / 4.0e6; /* 4.0 TB/s */
+    rows_derive(&rows, "h200", NULL);
+    assert_contains(need(0, FINDING_ID_memory_bound)->advice, cases[i].advice);
   }
 }
 

@@ -261,6 +261,25 @@ TEST(shared_memory_that_limits_occupancy_is_named) {
   assert_false(has(2, FINDING_ID_smem_limits_occupancy));
 }
 
+/* Two blocks of 256 threads take at most 128 registers per thread, and 49 KiB each. */
+TEST(what_no_second_block_would_gain_is_not_asked_for) {
+  static const struct {
+    uint32_t smem_bytes, registers;
+    enum finding_id id; /* FINDING_ID_COUNT: neither */
+  } cases[] = {{70 * 1024, 128, FINDING_ID_smem_limits_occupancy},
+               {40 * 1024, 168, FINDING_ID_registers_limit_occupancy},
+               {70 * 1024, 168, FINDING_ID_COUNT},
+               {70 * 1024, 0, FINDING_ID_smem_limits_occupancy}}; /* not known */
+  for (size_t i = 0; i < ROWS_COUNT(cases); i++) {
+    struct row_spec spec = full_grid();
+    spec.smem_bytes = cases[i].smem_bytes, spec.registers = cases[i].registers;
+    rows_build(&rows, &spec, 1, "l4", NULL);
+    assert_int_equal(rows.metrics[0].pass[0].resident_blocks, 1);
+    for (enum finding_id id = FINDING_ID_smem_limits_occupancy; id <= FINDING_ID_registers_limit_occupancy; id++)
+      if (has(0, id) != (id == cases[i].id)) fail_msg("case %zu, %s", i, finding_name(id));
+  }
+}
+
 TEST(registers_that_limit_occupancy_are_named) {
   struct row_spec specs[] = {full_grid(), full_grid()};
   specs[0].registers = 168;
@@ -446,6 +465,42 @@ TEST(rereads_past_l2_are_a_matter_of_the_grid_order) {
   memcpy(rows.record[0].pass[0].pass.covers, covers, sizeof covers);
   rows_derive(&rows, "h200", NULL);
   assert_false(has(0, FINDING_ID_rereads_kv));
+}
+
+/* 64 sequences of one query row with 8 query heads to a KV head: what each says of what it shares already. */
+TEST(shared_reads_are_not_advised_again) {
+  static const struct {
+    uint32_t prefix, tile_q;
+    unsigned heads;
+    const char *advice; /* NULL: no finding */
+  } cases[] = {
+      {0, 8, ATTN_COVERS_HKV, NULL},
+      {4032, 8, ATTN_COVERS_HKV,
+       "the 8 query rows of a KV head share a read already; what is left is the prefix of 4032 keys"},
+      {0, 1, ATTN_COVERS_H, "take the 8 query heads of a KV head into one q tile: K and V are then read once"},
+      {4032, 1, ATTN_COVERS_H,
+       "K and V are then asked for 32.3 times, since each sequence reads the shared prefix of 4032 keys"}};
+  for (size_t i = 0; i < ROWS_COUNT(cases); i++) {
+    const bool tiled = cases[i].heads == ATTN_COVERS_HKV;
+    const struct row_spec spec = {.B = 64,
+                                  .H = 32,
+                                  .S = 4096,
+                                  .D = 128,
+                                  .grid = {1, tiled ? 4 : 32, 64},
+                                  .covers = {ATTN_COVERS_Q, cases[i].heads, ATTN_COVERS_B},
+                                  .threads = 128,
+                                  .row_threads = 128,
+                                  .resident_blocks = 1};
+    rows_build(&rows, &spec, 1, "h200", NULL);
+    struct attn_problem *problem = &rows.record[0].attn_case.shape;
+    problem->Sq = 1, problem->Hkv = 4, problem->page = 16, problem->prefix = cases[i].prefix;
+    rows.record[0].plan.tile_q = cases[i].tile_q;
+    rows_derive(&rows, "h200", NULL);
+    if (cases[i].advice == NULL)
+      assert_false(has(0, FINDING_ID_rereads_kv));
+    else
+      assert_advice(0, FINDING_ID_rereads_kv, cases[i].advice);
+  }
 }
 
 TEST(grouped_queries_of_one_row_are_told_to_share_a_tile) {

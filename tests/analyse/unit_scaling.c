@@ -62,6 +62,28 @@ TEST(persistent_grid_is_expected_to_grow_with_its_rounds) {
   assert_near(rows.scaling[2].load_ratio, 18.0 / 2, 1e-12);
 }
 
+/* 132 blocks share the keys of all KV heads equally, as those of decode_general do: 8 heads are cut into 17 parts and
+ * 32 heads into 5, so that a block has 1.03 parts of 1/17, then 1.21 of 1/5. */
+TEST(splits_and_kv_heads_count_in_what_a_block_has) {
+  struct row_spec specs[] = {COVERING("general", 1, 32, 100), COVERING("general", 4, 32, 396)};
+  rows_build(&rows, specs, 2, "h200", NULL);
+  for (size_t i = 0; i < 2; i++) {
+    struct record *r = &rows.record[i];
+    struct attn_pass *pass = &r->pass[0].pass;
+    r->attn_case.shape.Sq = 1, r->attn_case.shape.Hkv = 8;
+    r->plan.tile_q = 16, r->plan.splits = i == 0 ? 17 : 5;
+    pass->grid[0] = 132, pass->grid[1] = pass->grid[2] = 1;
+    pass->covers[0] = ATTN_COVERS_B | ATTN_COVERS_HKV | ATTN_COVERS_Q | ATTN_COVERS_SPLIT;
+    pass->covers[1] = pass->covers[2] = 0;
+    r->pass[0].facts.resident_blocks = 1;
+  }
+  rows_derive(&rows, "h200", NULL);
+  assert_near(rows.metrics[1].pass[0].rounds, 160.0 / 132, 1e-12);
+  assert_near(rows.scaling[1].wave_ratio, 4, 1e-12);
+  assert_int_equal(rows.scaling[1].verdict, SCALING_linear);
+  assert_null(rows_finding(&rows, 0, FINDING_ID_tail_wave));
+}
+
 TEST(passes_add_their_waves) {
   static const struct row_spec specs[] = {COVERING("split_kv", 1, 8, 0), COVERING("split_kv", 8, 16, 0)};
   rows_build(&rows, specs, 2, "l4", NULL);
@@ -69,6 +91,8 @@ TEST(passes_add_their_waves) {
     rows.record[i].plan.pass_count = 2;
     rows.record[i].pass[1] = rows.record[i].pass[0];
     rows.record[i].pass[1].pass.grid[2] = 1; /* 8 blocks, then 128: 1 wave, then 2 */
+    for (int axis = 0; axis < 3; axis++) rows.record[i].pass[1].pass.covers[axis] = 0;
+    rows.record[i].pass[1].pass.covers[0] = ATTN_COVERS_UNKNOWN;
   }
   rows_derive(&rows, "l4", NULL);
   assert_near(rows.scaling[1].wave_ratio, (9 + 2) / 2.0, 1e-12);
