@@ -21,6 +21,7 @@ DONE, REFUSED, FAILED, NO_MEMORY = range(4)  # enum answer
 TEXT_MAX = 512
 OPTIONS = ("causal", "scale", "window", "softcap", "sink", "lse", "cu_seqlens_q", "cu_seqlens_k", "max_seqlen_q", "max_seqlen_k",
            "page_table", "q_scale", "k_scale", "v_scale", "block_counts", "block_indices", "block_size")
+OTHER_NAMES = ("is_causal",)  # which other libraries give to options, and callable.c answers with ours
 
 functions, calls, modules = {}, {}, {}
 
@@ -54,8 +55,9 @@ class Function:
             raise TypeError("%s is of type %s, which cannot be called" % (name, type(self.call).__name__))
         self.file, self.name = module, name
         parameters = inspect.signature(self.call).parameters.values()
-        takes_all = any(p.kind is p.VAR_KEYWORD for p in parameters)
-        self.options = [o for o in OPTIONS if takes_all or o in [p.name for p in parameters]]
+        takes_all, names = any(p.kind is p.VAR_KEYWORD for p in parameters), [p.name for p in parameters]
+        self.options = [o for o in OPTIONS if takes_all or o in names]
+        self.other_names = [n for n in OTHER_NAMES if n in names]
 
 
 def keywords_of(function, problem):
@@ -259,7 +261,7 @@ class TorchCall:
 def load(key, text):
     wanted = json.loads(text)
     functions[key] = Function(wanted["module"], wanted["function"])
-    return " ".join(functions[key].options)
+    return " ".join(functions[key].options + functions[key].other_names)
 
 
 def bind(key, text):
