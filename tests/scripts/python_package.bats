@@ -35,7 +35,7 @@ PY
   need_functions
   cp tests/data/callables.py "$TMP/mine.py"
   cat >"$TMP/use.py" <<'PY'
-import functools
+import functools, json
 import attnbench, mine
 
 def right(q, k, v, causal, scale):
@@ -51,9 +51,11 @@ if __name__ == "__main__":
     rows = attnbench.check(mine.right, right, decorated, mine.wrong, "cpu_ref", show=False, **case)
     assert [r["status"] for r in rows] == ["ok", "ok", "ok", "wrong", "ok"], [dict(r) for r in rows]
     assert [r["variant"] for r in rows] == ["right", "right_2", "decorated", "wrong", "cpu_ref"] and not rows.ok and rows.code == 3
-    verdict = attnbench.compare(right, mine.right, modes="hot", show=False, **case)
+    verdict = attnbench.compare(right, mine.right, modes="hot", show=False, json="v.json", html="v.html", **case)
     assert verdict.code in (0, 1, 4, 5) and verdict["rows"][0]["variant"] == "right" and verdict.passed == (verdict.code == 0)
+    assert json.load(open("v.json")) == verdict and "<html" in open("v.html").read()
 PY
+  cd "$TMP"
   must 0 capture "$ATTN_PYTHON" "$TMP/use.py"
 }
 
@@ -84,6 +86,52 @@ PY
   capture "$ATTN_PYTHON" "$TMP/again.py"
   [ "$status" -ne 0 ] || fail "measured itself"
   expect_err '__name__ == "__main__"'
+}
+
+@test "flags in lists and as numbers, dtypes of NumPy, a function as the reference, output files, and ok beside planned rows" {
+  need_functions
+  cp tests/data/callables.py "$TMP/mine.py"
+  cat >"$TMP/use.py" <<'PY'
+import json, attnbench, mine, numpy as np
+from attnbench._bench import shape_words
+case = dict(B=1, H=2, S=8, D=8, device="cpu", show=False)
+rows = attnbench.check("cpu_ref", causal=[True, False], lse=1, dtype=[np.float16, np.dtype("float32"), "bf16"], **case)
+assert [(r["causal"], r["dtype"], r["lse"]) for r in rows] == [(c, d, True) for d in ("f16", "f32", "bf16") for c in (True, False)], list(rows)
+assert not attnbench.check("cpu_ref", causal=np.bool_(False), sink=0, **case)[0]["causal"]
+class torch_dtype:
+    def __init__(self, text): self.text = text
+    def __repr__(self): return self.text
+given = ["torch.float16", "torch.bfloat16", "torch.float32", "torch.float8_e4m3fn"]
+assert shape_words({"dtype": [torch_dtype(text) for text in given]}) == "dtype=f16,bf16,f32,e4m3"
+
+quick = dict(case, quick=True, modes="hot")
+apart = attnbench.bench("cpu_ref", reference=mine.plain, **quick)
+assert [(r["variant"], r["reference"]) for r in apart] == [("cpu_ref", "plain")]
+among = attnbench.bench(mine.plain, "cpu_ref", reference=mine.plain, **quick)
+assert [(r["variant"], r["reference"]) for r in among if r["reference"]] == [("cpu_ref", "plain")] and len(among) == 2
+
+rows = attnbench.check(mine.right, "cpu_ref", json="r.json", html="r.html", csv="r.csv", **case)
+assert rows.ok and json.load(open("r.json")) == rows.report and "<html" in open("r.html").read() and "cpu_ref" in open("r.csv").read()
+try:
+    attnbench.check("no_such_variant", json="r.json", **case)
+except attnbench.AttnbenchError as error:
+    assert "no_such_variant" in str(error)
+else:
+    raise AssertionError("an older report was returned")
+
+assert attnbench.check(mine.right, "cudnn", **case).ok
+for bad in ([mine.wrong, "cudnn"], ["cudnn"], [mine.right, mine.packed], [mine.raises, "cpu_ref"]):
+    assert not attnbench.check(*bad, **case).ok, bad
+for sides in ((mine.right, "cpu_flash"), ("cpu_flash", mine.right)):
+    try:
+        attnbench.compare(*sides, **case)
+    except TypeError as error:
+        assert "two functions, or FILE.py:NAME" in str(error) and "bench(function, reference='cpu_flash')" in str(error)
+    else:
+        raise AssertionError("compared with a variant")
+PY
+  cd "$TMP"
+  must 0 capture "$ATTN_PYTHON" "$TMP/use.py"
 }
 
 @test "pip installs it from the tree without network, and it finds the tree's program" {
