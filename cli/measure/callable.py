@@ -13,6 +13,7 @@ import inspect
 import json
 import math
 import os
+import runpy
 import sys
 import traceback
 
@@ -42,6 +43,14 @@ def import_file(path):
     return modules[path]
 
 
+def confirm(module, name, found):
+    """Python code that started attnbench, as the package attnbench does, says which object it meant by a name."""
+    expected = json.loads(os.environ.get("ATTNBENCH_EXPECTED") or "{}")
+    told = runpy.run_path(expected["by"])["mismatch"](expected["functions"], module, name, found) if expected else ""
+    if told:
+        raise ValueError(told)
+
+
 class Function:
     """A function of the user's, and the options that it has parameters for."""
 
@@ -53,6 +62,7 @@ class Function:
             self.call = getattr(self.call, part)
         if not callable(self.call):
             raise TypeError("%s is of type %s, which cannot be called" % (name, type(self.call).__name__))
+        confirm(module, name, self.call)
         self.file, self.name = module, name
         parameters = inspect.signature(self.call).parameters.values()
         takes_all, names = any(p.kind is p.VAR_KEYWORD for p in parameters), [p.name for p in parameters]

@@ -88,6 +88,136 @@ PY
   expect_err '__name__ == "__main__"'
 }
 
+@test "a name that means another function in a fresh process is refused, and the sentence says what differs" {
+  need_functions
+  cp tests/data/callables.py "$TMP/mine.py"
+  cp tests/data/callables.py "$TMP/edited.py"
+  printf 'import functools, types, mine\nBLOCK, settings = 64, types.SimpleNamespace(block=64)\ndef helper(q): return q[..., :BLOCK][..., :settings.block]\ndef uses(q, k, v, causal, scale): return mine.right(helper(q), k, v, causal, scale)\npart = functools.partial(mine.right, softcap=0.0)\n' >"$TMP/state.py"
+  cat >"$TMP/expect.py" <<'PY'
+import attnbench
+CASE = dict(B=1, H=2, S=8, D=8, device="cpu", show=False)
+def expect(error, text, call, *functions, **options):
+    try:
+        call(*functions, **{**CASE, **options})
+    except error as raised:
+        assert text in str(raised), raised
+    else:
+        raise AssertionError("not refused: " + text)
+def refused(text, function):
+    expect(attnbench.AttnbenchError, text, attnbench.check, function)
+PY
+  cat >"$TMP/use.py" <<'PY'
+import functools, pathlib, attnbench, edited, mine, state
+from expect import CASE, expect, refused
+
+def rebound(q, k, v, causal, scale): return mine.wrong(q, k, v, causal, scale)
+def f(q, k, v, causal, scale): return mine.wrong(q, k, v, causal, scale)
+fast = functools.partial(mine.right, softcap=0.0)
+scaled = functools.partial(mine.right, window=None)
+
+class Attention:
+    size = 8
+    def method(self, q, k, v, causal, scale): return mine.right(q, k, v, causal, scale)
+    @classmethod
+    def of_class(cls, q, k, v, causal, scale): return mine.right(q, k, v, causal, scale)
+thing = Attention()
+
+if __name__ == "__main__":
+    rows = attnbench.check(mine.right, state.uses, state.part, scaled, Attention.of_class, thing.method, f, **CASE)
+    assert [row["status"] for row in rows] == ["ok"] * 6 + ["wrong"], list(rows)
+
+    def rebound(q, k, v, causal, scale): return mine.right(q, k, v, causal, scale)
+    refused("has another function rebound than the one given (unlike: its code, its first line). ", rebound)
+    for fast in (functools.partial(mine.right, softcap=1.0),):
+        expect(ValueError, "put it into a file", attnbench.check, fast)
+    for f in (functools.partial(mine.right, softcap=1.0), Attention().method):
+        expect(ValueError, "put it into a file", attnbench.check, f)
+
+    state.part = functools.partial(mine.right, softcap=1.0)
+    refused("unlike: its arguments", state.part)
+    for call, sides in ((attnbench.bench, [state.part]), (attnbench.compare, [mine.right, state.part]), (attnbench.compare, [state.part, mine.right])):
+        expect(attnbench.AttnbenchError, "unlike: its arguments", call, *sides)
+    state.BLOCK = 32
+    refused("(unlike: BLOCK)", state.uses)
+    state.BLOCK = 64
+    state.settings.block = 32
+    refused("unlike: settings.block", state.uses)
+    state.settings.block = 64
+    assert attnbench.check(state.uses, **CASE).ok
+
+    file = pathlib.Path(edited.__file__)
+    file.write_text(file.read_text().replace("return np.zeros_like(q)", "return right(q, k, v, causal, scale)"))
+    refused("unlike: its code", edited.wrong)
+    assert attnbench.check(edited.plain, **CASE).ok
+PY
+  must 0 capture "$ATTN_PYTHON" "$TMP/use.py"
+  # Without a fingerprint a name is what the file says.
+  must 0 attn --check-only --device cpu --shape B=1,H=2,S=8,D=8 --load "$TMP/edited.py:wrong"
+}
+
+@test "state that a function itself changes, and code that its own loader rewrites, make no other function of it" {
+  need_functions
+  cp tests/data/callables.py "$TMP/mine.py"
+  cat >"$TMP/lazy.py" <<'PY'
+import mine
+calls, cache, ready = 0, {}, None
+def prepare():
+    global ready
+    ready = True
+def function(q, k, v, causal, scale):
+    global calls
+    assert q.shape
+    calls += 1
+    cache[q.shape] = 1
+    prepare()
+    return mine.right(q, k, v, causal, scale)
+PY
+  cat >"$TMP/rewritten.py" <<'PY'
+import mine
+def function(q, k, v, causal, scale):
+    assert scale
+    return mine.right(q, k, v, causal, scale)
+PY
+  cat >"$TMP/use.py" <<'PY'
+import importlib.machinery, importlib.util, sys
+import attnbench, lazy, numpy
+class Rewriter(importlib.machinery.SourceFileLoader):
+    def source_to_code(self, data, path):
+        return compile(data.replace(b"assert scale", b"scale = +scale"), path, "exec")
+spec = importlib.util.spec_from_file_location("rewritten", sys.path[0] + "/rewritten.py", loader=Rewriter("rewritten", sys.path[0] + "/rewritten.py"))
+sys.modules["rewritten"] = rewritten = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(rewritten)
+ones = numpy.ones((1, 1, 2, 2), numpy.float32)
+lazy.function(ones, ones, ones, False, 1.0)
+assert lazy.calls == 1
+assert attnbench.check(lazy.function, rewritten.function, B=1, H=2, S=8, D=8, device="cpu").ok
+PY
+  must 0 capture "$ATTN_PYTHON" "$TMP/use.py"
+  must 0 capture "$ATTN_PYTHON" -O "$TMP/use.py"
+}
+
+@test "a partial is found in the module that binds it, and a script of a package keeps its relative imports" {
+  need_functions
+  mkdir "$TMP/package"
+  touch "$TMP/package/__init__.py"
+  cp tests/data/callables.py "$TMP/package/mine.py"
+  printf 'import functools\nfrom .mine import right\npart = functools.partial(right, softcap=0.0)\n' >"$TMP/package/odd.py"
+  cat >"$TMP/package/script.py" <<'PY'
+import attnbench
+from .mine import right
+from .odd import part
+
+def mine(q, k, v, causal, scale):
+    return right(q, k, v, causal, scale)
+
+if __name__ == "__main__":
+    rows = attnbench.check(mine, part, B=1, H=2, S=8, D=8, device="cpu", show=False)
+    assert rows.ok and [row["variant"] for row in rows] == ["mine", "part"]
+PY
+  cd "$TMP"
+  must 0 capture "$ATTN_PYTHON" -m package.script
+}
+
 @test "flags in lists and as numbers, dtypes of NumPy, a function as the reference, output files, and ok beside planned rows" {
   need_functions
   cp tests/data/callables.py "$TMP/mine.py"

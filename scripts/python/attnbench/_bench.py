@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 
-from . import _find
+from . import _find, _fingerprint
 from ._find import AttnbenchError
 from ._rows import Rows, Verdict
 
@@ -71,11 +71,11 @@ def options_words(options):
 
 
 class Loads:
-    """What the program is to load for functions: words of --load, the variant's name for each function or variant given, and which of
-    these are functions. A second function of the same name gets a number."""
+    """What the program is to load for functions: words of --load, the variant's name for each function or variant given, which of
+    these are functions, and fingerprints. A second function of the same name gets a number."""
 
     def __init__(self, functions):
-        self.words, self.names, self.functions = [], [], []
+        self.words, self.names, self.functions, self.fingerprints = [], [], [], {}
         for function in functions:
             if isinstance(function, str) and not _find.is_function_spec(function):
                 self.names.append(function)
@@ -86,6 +86,7 @@ class Loads:
                 name = "%s_%d" % (wanted, self.names.count(wanted) + sum(n.startswith(wanted + "_") for n in self.names) + 1)
             self.names.append(name)
             self.functions.append(name)
+            self.fingerprints.update(_find.fingerprint_of(function, spec))
             self.words += ["--load", spec if name == wanted else "%s=%s" % (name, spec)]
 
 
@@ -94,18 +95,20 @@ def is_notebook():
     return shell is not None and type(shell).__name__ == "ZMQInteractiveShell"
 
 
-def environment():
-    """Makes the program run functions with this interpreter and its search path."""
+def environment(fingerprints):
+    """Makes the program run functions with this interpreter and its search path, and with or without asserts as here; and tells it
+    which functions are meant."""
     path = os.pathsep.join(os.path.abspath(folder) for folder in sys.path if folder is not None)
-    return {**os.environ, "ATTN_PYTHON": sys.executable, "PYTHONPATH": path}
+    optimize = {"PYTHONOPTIMIZE": str(sys.flags.optimize)} if sys.flags.optimize else {}
+    return {**os.environ, **optimize, "ATTN_PYTHON": sys.executable, "PYTHONPATH": path, **_fingerprint.expectation(fingerprints)}
 
 
-def execute(words, shows):
+def execute(words, shows, fingerprints):
     """(exit code, what it printed, errors). On a terminal the program prints by itself, else through print()."""
     if os.environ.get("ATTNBENCH_IMPORTS"):
         raise RuntimeError("attnbench imports this file to measure a function of it: put what measures below if __name__ == \"__main__\":")
     on_terminal = shows and sys.stdout is sys.__stdout__ and sys.stdout.isatty()
-    with subprocess.Popen([_find.program(), *words], env=environment(), stdin=subprocess.DEVNULL, stdout=None if on_terminal else subprocess.PIPE,
+    with subprocess.Popen([_find.program(), *words], env=environment(fingerprints), stdin=subprocess.DEVNULL, stdout=None if on_terminal else subprocess.PIPE,
                           stderr=None if on_terminal else subprocess.PIPE) as process:
         try:
             out, err = process.communicate()
@@ -123,12 +126,12 @@ def state_of(path):
     return (os.stat(path).st_ino, os.stat(path).st_mtime_ns) if os.path.exists(path) else None
 
 
-def run(words, output, shows, keep=None):
+def run(words, output, shows, fingerprints, keep=None):
     """(exit code, printed text, the document that the option `output` wrote). keep: where to write it, if it is to stay."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.abspath(keep) if keep is not None else os.path.join(folder, "out.json")
         before = state_of(path)
-        code, out, err = execute([*words, output, path], shows)
+        code, out, err = execute([*words, output, path], shows, fingerprints)
         if state_of(path) in (None, before):
             raise AttnbenchError(err.strip().rpartition("\n")[2] or "attnbench ended with %d; its text is above" % code, code)
         with open(path, encoding="utf-8") as file:
@@ -146,7 +149,7 @@ def measure(words, functions, show, options):
     keep = options.pop("json", None)
     measured = loads.names[:len(functions)]
     variants = ["--variants", ",".join(measured)] if measured else []
-    code, out, report = run([*words, *loads.words, *variants, *options_words(options)], "--json", show, keep)
+    code, out, report = run([*words, *loads.words, *variants, *options_words(options)], "--json", show, loads.fingerprints, keep)
     return Rows(report, out, code, [name for name in loads.functions if name in measured])
 
 
@@ -157,7 +160,7 @@ def bench(*functions, show=True, **options):
     program (device, modes, reference, rounds, timeout, seed, filter, quick; sweep or shape instead of a case; json, html, csv: files to
     write too). Pairs are tuples, S=(1, 4096); several values are a list, S=[512, 1024], causal=[False, True]. dtype may be NumPy's or
     PyTorch's. reference may be a function. A row whose result is wrong, or which failed, is returned with that status. AttnbenchError is
-    raised where nothing was measured. show=False prints nothing."""
+    raised where nothing was measured, or where a function is not what its name means in a fresh process. show=False prints nothing."""
     return measure([], functions, show, options)
 
 
@@ -174,9 +177,10 @@ def compare(base, new, show=True, **options):
             raise TypeError("compare() takes two functions, or FILE.py:NAME of them, and %r is a variant of attnbench's own: "
                             "bench(function, reference=%r) measures a function and a variant in turns" % (one, one))
     base_spec, new_spec = _find.spec_of(base), _find.spec_of(new)
+    fingerprints = {**_find.fingerprint_of(base, base_spec), **_find.fingerprint_of(new, new_spec)}
     name = _find.variant_of(new_spec)
     bare = [spec if _find.variant_of(spec) == name else "%s=%s" % (name, spec) for spec in (base_spec, new_spec)]
     words = ["ab", "--base-load", bare[0], "--load", bare[1], "--variants", name]
     keep = options.pop("json", None)
-    code, out, comparison = run([*words, *options_words(options)], "--compare-json", show, keep)
+    code, out, comparison = run([*words, *options_words(options)], "--compare-json", show, fingerprints, keep)
     return Verdict(comparison, out, code)
