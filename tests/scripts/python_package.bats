@@ -52,7 +52,7 @@ if __name__ == "__main__":
     assert [r["status"] for r in rows] == ["ok", "ok", "ok", "wrong", "ok"], [dict(r) for r in rows]
     assert [r["variant"] for r in rows] == ["right", "right_2", "decorated", "wrong", "cpu_ref"] and not rows.ok and rows.code == 3
     verdict = attnbench.compare(right, mine.right, modes="hot", show=False, json="v.json", html="v.html", **case)
-    assert verdict.code in (0, 1, 4, 5) and verdict["rows"][0]["variant"] == "right" and verdict.passed == (verdict.code == 0)
+    assert verdict.code in (0, 1, 4, 5) and verdict["rows"][0]["variant"] == "right" and verdict.passed == (verdict.code == 0), (verdict.code, verdict.text)
     assert json.load(open("v.json")) == verdict and "<html" in open("v.html").read()
 PY
   cd "$TMP"
