@@ -30,7 +30,7 @@ struct slot {
   struct attn_vendor vendor;
   struct callable_spec spec;
   char summary[ATTN_PLUGIN_TEXT_MAX + 1];
-  bool has_causal;
+  bool has_causal, has_is_causal;
 };
 
 static struct slot slots[ATTN_PLUGINS_MAX];
@@ -277,8 +277,11 @@ static const char *library(void) { return library_text; }
 /* ---- variants ------------------------------------------------------------------------------------------------ */
 
 static const char *slot_supports(const struct slot *slot, const struct attn_problem *problem) {
-  return attn_is_causal(problem) && !slot->has_causal ? "causal must be false: the function has no parameter causal"
-                                                      : NULL;
+  if (!attn_is_causal(problem) || slot->has_causal) return NULL;
+  return slot->has_is_causal
+             ? "causal must be false: the function has no parameter causal; attnbench passes causal by "
+               "that name, so rename is_causal"
+             : "causal must be false: the function has no parameter causal";
 }
 
 static void plan(const struct attn_problem *problem, const struct attn_tuning *tuning,
@@ -341,6 +344,7 @@ static void describe_slot(struct slot *slot, size_t index, const char *text, con
   const bool on_cpu = device_spec != NULL && strcmp(device_spec, "cpu") == 0;
   snprintf(slot->summary, sizeof slot->summary, "Python function %.200s", text);
   slot->has_causal = has_word(options, "causal");
+  slot->has_is_causal = has_word(options, "is_causal");
   slot->vendor = (struct attn_vendor){.missing = missing,
                                       .library = library,
                                       .open = hooks[index].open,

@@ -13,6 +13,7 @@ import inspect
 import json
 import math
 import os
+import runpy
 import sys
 import traceback
 
@@ -21,6 +22,7 @@ DONE, REFUSED, FAILED, NO_MEMORY = range(4)  # enum answer
 TEXT_MAX = 512
 OPTIONS = ("causal", "scale", "window", "softcap", "sink", "lse", "cu_seqlens_q", "cu_seqlens_k", "max_seqlen_q", "max_seqlen_k",
            "page_table", "q_scale", "k_scale", "v_scale", "block_counts", "block_indices", "block_size")
+OTHER_NAMES = ("is_causal",)  # which other libraries give to options, and callable.c answers with ours
 
 functions, calls, modules = {}, {}, {}
 
@@ -41,6 +43,14 @@ def import_file(path):
     return modules[path]
 
 
+def confirm(module, name, found):
+    """Python code that started attnbench, as the package attnbench does, says which object it meant by a name."""
+    expected = json.loads(os.environ.get("ATTNBENCH_EXPECTED") or "{}")
+    told = runpy.run_path(expected["by"])["mismatch"](expected["functions"], module, name, found) if expected else ""
+    if told:
+        raise ValueError(told)
+
+
 class Function:
     """A function of the user's, and the options that it has parameters for."""
 
@@ -52,10 +62,12 @@ class Function:
             self.call = getattr(self.call, part)
         if not callable(self.call):
             raise TypeError("%s is of type %s, which cannot be called" % (name, type(self.call).__name__))
+        confirm(module, name, self.call)
         self.file, self.name = module, name
         parameters = inspect.signature(self.call).parameters.values()
-        takes_all = any(p.kind is p.VAR_KEYWORD for p in parameters)
-        self.options = [o for o in OPTIONS if takes_all or o in [p.name for p in parameters]]
+        takes_all, names = any(p.kind is p.VAR_KEYWORD for p in parameters), [p.name for p in parameters]
+        self.options = [o for o in OPTIONS if takes_all or o in names]
+        self.other_names = [n for n in OTHER_NAMES if n in names]
 
 
 def keywords_of(function, problem):
@@ -259,7 +271,7 @@ class TorchCall:
 def load(key, text):
     wanted = json.loads(text)
     functions[key] = Function(wanted["module"], wanted["function"])
-    return " ".join(functions[key].options)
+    return " ".join(functions[key].options + functions[key].other_names)
 
 
 def bind(key, text):

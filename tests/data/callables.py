@@ -153,6 +153,10 @@ def plain(q, k, v, scale):
     return right(q, k, v, scale=scale)
 
 
+def of_torch(q, k, v, scale, is_causal=False):
+    return right(q, k, v, is_causal, scale)
+
+
 class Attention:
     @staticmethod
     def static(q, k, v, scale):

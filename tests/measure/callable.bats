@@ -101,6 +101,8 @@ measure() {
   must 0 measure "plain" --shape B=1,H=1,S=16,D=16,causal --shape B=1,H=1,S=16,D=16,softcap=3 --shape B=1,H=1,S=16,D=16 --check-only
   expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["skipped", "skipped", "ok"]'
   expect_json "$TMP/r.json" '"no parameter causal" in d["results"][0]["reason"] and "softcap" in d["results"][1]["reason"]'
+  must 4 measure "of_torch" --shape B=1,H=1,S=16,D=16,causal --check-only
+  expect_json "$TMP/r.json" '"no parameter causal; attnbench passes causal by that name, so rename is_causal" in d["results"][0]["reason"]'
   # A run in which nothing else was asked for has no result.
   must 4 attn --device cpu --check-only --shape batch=2q9,H=2,D=8 --load tests/data/callables.py:right --variants right
   expect_err 'every row is skipped, first: ' 'batch must be left out'
