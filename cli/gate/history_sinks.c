@@ -427,6 +427,12 @@ struct status history_sinks_csv(const struct history *history, FILE *file) {
 
 /* ---- bisect -------------------------------------------------------------------------------------------------- */
 
+/* Half of the slowdown, in percent and within the limits of --threshold: a bisection tells the two sides apart by it.
+ */
+static double threshold_of(const struct history_change *change) {
+  return fmin(fmax(expm1(change->point.shift) * 50, SWEEP_GATE_PERCENT_MIN), SWEEP_GATE_PERCENT_MAX);
+}
+
 struct status history_sinks_bisect(const struct history *history, FILE *file) {
   OWNED(owned_free) struct history_item *items = NULL;
   size_t count;
@@ -440,7 +446,7 @@ struct status history_sinks_bisect(const struct history *history, FILE *file) {
     if (length < 7 || other < 7) continue;
     const bool is_foreign = run_of(item, item->change->bad)->is_foreign;
     history_sinks_percent(item->change->point.shift, percent);
-    units_format_fixed(fmax(expm1(item->change->point.shift) * 50, SWEEP_GATE_PERCENT_MIN), 2, threshold);
+    units_format_fixed(threshold_of(item->change), 2, threshold);
     text_append(line, sizeof line,
                 "step=$(cat %sscripts/bisect.sh) && git bisect start %.*s %.*s && git bisect run bash -c \"$step\" "
                 "bisect.sh --good %.*s %s--threshold %s --modes %s --shape ",

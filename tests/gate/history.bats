@@ -40,6 +40,15 @@ CHECK
   expect_err 'nothing to bisect: cannot tell: 8 of 8 series have fewer than 6 runs'
 }
 
+@test "history --bisect: the threshold of a slowdown to 2.5 times the time is one that ab takes" {
+  python tests/history_runs.py "$BASE" "$TMP/runs" 24 2.468
+  must 1 attn history "$TMP/runs" --allow-edited --bisect
+  expect_out_matches '^# .*: \+14[0-9.]+ %$' '--threshold 50\.00 '
+  threshold=$(grep -oE -m 1 -- '--threshold [0-9.]+' "$OUT")
+  # shellcheck disable=SC2086 # two words
+  must 0 attn compare "$BASE" "$BASE" --noise=warn $threshold
+}
+
 # to_own_kernel CHANGES: the runs are of kernels in another repository, measured by an attnbench that changes at run CHANGES.
 to_own_kernel() {
   python - "$TMP/runs" "$1" <<'EDIT'
