@@ -116,10 +116,28 @@ CHECK
   expect_out 'in 3 runs of commits c000005 to c000003'
   grep -q 'in 3 runs of commits c000005 to c000003' "$TMP/h.html" || fail "the page's counts"
   [ "$(grep -o ',hot,.*' "$TMP/h.csv" | cut -d, -f5 | paste -sd' ')" = "c000005 c000001 c000003" ] || fail "$(cat "$TMP/h.csv")"
-  expect_refusal 2 'give a date' -- history "$TMP/runs" --since yesterday
+  for date in yesterday 2025-13-40 2025-02-29 2025-00-01 2025-01-01T24:00:00Z ''; do
+    expect_refusal 2 "$([ -n "$date" ] && echo 'give a date' || echo 'needs a value')" -- history "$TMP/runs" --since "$date"
+  done
+  must 0 attn history "$TMP/runs" --allow-edited --since 2024-02-29T23:59:59Z
   mkdir "$TMP/empty"
   expect_refusal 7 'holds no run' -- history "$TMP/empty"
   expect_refusal 7 'cannot be opened' -- history "$TMP/nowhere"
+}
+
+@test "history: a selection that keeps nothing is refused, since it could never fail" {
+  python tests/history_runs.py "$BASE" "$TMP/runs" 8 1
+  expect_refusal 2 "no row in $TMP/runs is of \"cpu_flsh\"; did you mean cpu_flash?" -- history "$TMP/runs" --allow-edited --variants cpu_ref,cpu_flsh
+  expect_refusal 2 'no row with a time meets --filter and --variants' -- history "$TMP/runs" --allow-edited --filter D=77
+  # Of several files one is enough.
+  python - "$TMP/runs/2026-01-01.json" <<'EDIT'
+import json, sys
+report = json.load(open(sys.argv[1]))
+report["results"] = [r for r in report["results"] if r["variant"] != "cpu_ref"]
+report["summary"]["cells"] = len(report["results"])
+json.dump(report, open(sys.argv[1], "w"))
+EDIT
+  must 0 attn history "$TMP/runs" --allow-edited --variants cpu_ref
 }
 
 @test "a table of history goes into pandas, DuckDB and polars" {
