@@ -84,10 +84,12 @@ static struct status read_path(struct reader *reader, const char *path, unsigned
 
 static struct status read_entry(struct reader *reader, const char *folder, const char *name, unsigned depth) {
   char path[PATH_MAX];
-  struct stat found;
+  struct stat found, itself;
   if (name[0] == '.') return status_ok();
   if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, name) >= sizeof path || stat(path, &found) != 0)
     return status_ok();
+  /* A link to a folder may lead out of this one, or back to it. */
+  if (S_ISDIR(found.st_mode) && (lstat(path, &itself) != 0 || S_ISLNK(itself.st_mode))) return status_ok();
   if (S_ISDIR(found.st_mode)) return depth < DEPTH_MAX ? read_path(reader, path, depth + 1) : status_ok();
   if (!S_ISREG(found.st_mode) || !(text_ends_with(name, ".json") || text_ends_with(name, ".journal")))
     return status_ok();

@@ -140,6 +140,16 @@ EDIT
   must 0 attn history "$TMP/runs" --allow-edited --variants cpu_ref
 }
 
+@test "history reads a folder that is a link, and follows no links to folders in it" {
+  python tests/history_runs.py "$BASE" "$TMP/all/runs" 4 1
+  python tests/history_runs.py "$BASE" "$TMP/all/others" 8 1
+  ln -s .. "$TMP/all/runs/loop"
+  ln -s "$TMP/all/others/2026-01-07.json" "$TMP/all/runs"
+  ln -s all/runs "$TMP/link"
+  must 0 attn history "$TMP/link" --allow-edited
+  expect_out 'in 5 runs, 2026-01-01 to 2026-01-07'
+}
+
 @test "a table of history goes into pandas, DuckDB and polars" {
   python tests/history_runs.py "$BASE" "$TMP/runs" 8
   attn history "$TMP/runs" --allow-edited --csv "$TMP/history.csv" --quiet
