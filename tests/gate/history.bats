@@ -49,6 +49,54 @@ CHECK
   must 0 attn compare "$BASE" "$BASE" --noise=warn $threshold
 }
 
+# figures PAGE: of each curve the series, its title's last word, and where its points and texts lie, from the page's SVG.
+figures() {
+  python - "$1" <<'READ'
+import json, re, sys
+found = []
+for figure in open(sys.argv[1]).read().split("<figure ")[1:]:
+    points = re.search(r'class="line" d="M([^"]*)"', figure)[1].split("L")
+    number = r"([0-9.]+)"
+    found.append({
+        "name": re.search("<figcaption>(.*?): ", figure)[1] + re.search("<small>.*?([.][a-z]*)</small>", figure)[1],
+        "from": re.search("from its ([a-z ]*)</title>", figure)[1],
+        "y": [float(point.split()[1]) for point in points],
+        "zero": float(re.search(rf'd="M[0-9.]+ {number}H[0-9.]+"/><text [^>]*>0</text>', figure)[1]),
+        "notes": [[float(x), anchor, text] for x, anchor, text in
+                  re.findall(rf'<text x="{number}" y="[0-9]+" text-anchor="(start|end)" class="note">([^<]*)<', figure)]})
+print(json.dumps(found))
+READ
+}
+
+@test "a curve's 0 is its first level: the mean of a steady series, where the line of one that drifts begins" {
+  python tests/history_runs.py "$BASE" "$TMP/runs" 30 1 1.2
+  must 0 attn history "$TMP/runs" --allow-edited --html "$TMP/h.html"
+  expect_out drifts
+  figures "$TMP/h.html" >"$TMP/figures.json"
+  python - "$TMP/figures.json" <<'CHECK' || fail "$(cat "$TMP/figures.json")"
+import json, sys
+figures = json.load(open(sys.argv[1]))
+assert len(figures) == 8 and [f["from"] for f in figures].count("start") == 1, figures
+for figure in figures:
+    y, middle = figure["y"], (len(figure["y"]) - 1) / 2
+    mean = sum(y) / len(y)
+    slope = sum((i - middle) * v for i, v in enumerate(y)) / sum((i - middle) ** 2 for i in range(len(y)))
+    assert figure["from"] in ("mean", "start"), figure["from"]
+    first = mean if figure["from"] == "mean" else mean - slope * middle
+    assert abs(figure["zero"] - first) < 1.5, (figure["name"], figure["zero"], first)
+CHECK
+  grep -q 'relative to the mean' "$TMP/h.html" && grep -q 'relative to the first level' "$TMP/h.html" || fail "legends"
+}
+
+@test "the text of a change near the edge of its curve is not cut off" {
+  python tests/history_runs.py "$BASE" "$TMP/runs" 24
+  rm "$TMP"/runs/2026-01-2[234].json
+  must 1 attn history "$TMP/runs" --allow-edited --html "$TMP/h.html"
+  figures "$TMP/h.html" >"$TMP/figures.json"
+  expect_json "$TMP/figures.json" 'sum(len(f["notes"]) for f in d) == 1'
+  expect_json "$TMP/figures.json" 'all(x - len(t) * 6.5 > 0 if a == "end" else x + len(t) * 6.5 < 400 for f in d for x, a, t in f["notes"])'
+}
+
 # to_own_kernel CHANGES: the runs are of kernels in another repository, measured by an attnbench that changes at run CHANGES.
 to_own_kernel() {
   python - "$TMP/runs" "$1" <<'EDIT'
