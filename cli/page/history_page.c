@@ -71,7 +71,7 @@ static void put_changes(const struct history_item *items, size_t count, FILE *fi
   html_table_open(file, "Changes",
                   "Every change of a level, worst first. The commit is the first one measured with it. The range of "
                   "commits that contains it is computed for 95 %. The column left compares the newest level with the "
-                  "level before the change",
+                  "level before the change, so that later changes are in it",
                   headings);
   for (size_t i = 0; i < count; ++i) put_change(&items[i], file);
   fputs("</tbody></table></div>\n</section>\n", file);

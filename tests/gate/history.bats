@@ -329,3 +329,18 @@ JUDGE
   [ "$(grep -oE 'y="[0-9]+" text-anchor="start" class="note">[-+][0-9.]+ % (a2c534a|e924b6c)' "$TMP/h.html" | cut -d'"' -f2 | sort | uniq -c | awk '{print $1}' | paste -sd' ')" = "2 2" ] ||
     fail "the texts of changes"
 }
+
+@test "the changes of a history fit into 80 columns, and its first line counts them" {
+  local runs=results/h100/history
+  COLUMNS=80 must 1 attn history "$runs/runs" --commits "$runs/commits"
+  expect_out '2 series are slower since a commit; 6 changes in 4 series in all'
+  expect_out '+32.2 % 1,16,2048,128 bf16 causal wgmma' 'B,H,S,D' ' a2c534a'
+  refute_out '~'
+  awk 'length > 80 { exit 1 }' "$OUT" || fail "lines of more than 80 letters"
+  COLUMNS=160 must 1 attn history "$runs/runs" --commits "$runs/commits"
+  expect_out 'B1.H16.Hkv16.Sq2048.Skv2048.D128.bf16.causal wgmma' 'later changes are in it'
+  refute_out 'B,H,S,D'
+  python tests/history_runs.py "$BASE" "$TMP/runs" 30 1 1.2
+  must 0 attn history "$TMP/runs" --allow-edited
+  expect_out 'no series is slower because of a commit; 1 series drifts'
+}
