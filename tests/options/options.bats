@@ -34,7 +34,10 @@ load ../helper
 
 @test "a part of an option's name, a misspelt mask and a misspelt cell offer the one that was meant" {
   expect_refusal 2 'did you mean --time-budget?' -- --sweep v3 --budget 5
+  expect_refusal 2 'did you mean --time-budget?' -- --sweep v3 --budgt 5
+  expect_refusal 2 'did you mean the verb history' -- hist runs/
   expect_refusal 2 'did you mean causal?' -- --shape B=1,H=1,S=8,D=8,casual
+  expect_refusal 2 'did you mean causal?' -- --sweep v3 --filter casual
   expect_refusal 2 'did you mean window?' -- --shape B=1,H=1,S=8,D=8,windw=1:2
   expect_refusal 2 'did you mean B1.H8.Hkv8.Sq512.Skv512.D64.f16.full/scalar?' -- --sweep v3 --only B1.H8.Hkv8.Sq512.Skv512.D64.f16.full/scaler
   expect_refusal 2 'did you mean B1.H8.Hkv8.Sq512.Skv512.D64.f16.full/scalar?' -- --sweep v3 --only B1.H8.Hkv8.Sq512.Skv512.D64.f16.ful/scalar
