@@ -343,13 +343,35 @@ static const struct task {
      .command = "ncu --nvtx --nvtx-include \"attnbench@profile/\" attnbench --sweep v3 --only KEY/VARIANT --profile"},
 };
 
+/* Of an installation: where the pages are that the answer names, and the examples of the command. */
+static void describe_place(FILE *out, const struct task *task) {
+  char folder[PATH_MAX];
+  const bool has_page = strstr(task->answer, ".md") != NULL, has_example = strstr(task->command, "kernels/") != NULL;
+  if ((has_page || has_example) && shipped_pages(folder)) text_paragraph(out, "in       ", "%s", folder);
+}
+
+/* The paths of examples in it begin with the folder of the installation. */
+static void describe_task_command(FILE *out, const char *command) {
+  static const char example[] = " kernels/example/";
+  char folder[PATH_MAX], word[PATH_MAX + 64] = "";
+  const char *at = strstr(command, example);
+  if (at == NULL || !shipped_pages(folder)) {
+    text_paragraph(out, "command  ", "%s", command);
+    return;
+  }
+  text_append(folder, sizeof folder, "/%s", at + 1);
+  text_append_word(word, sizeof word, folder);
+  fprintf(out, "command  %.*s %s\n", (int)(at - command), command, word);
+}
+
 static const char *task_at(uint32_t i) { return i < sizeof tasks / sizeof *tasks ? tasks[i].names : NULL; }
 static void describe_task(FILE *out, uint32_t index) {
   const struct task *task = &tasks[index];
   fprintf(out, "%s: how to do it with attnbench\n", task->names);
   text_paragraph(out, "how      ", "%s", task->answer);
+  describe_place(out, task);
   if (task->code != NULL) text_paragraph(out, "mine.py  ", "%s", task->code);
-  text_paragraph(out, "command  ", "%s", task->command);
+  describe_task_command(out, task->command);
 }
 
 static const char *verb_at(uint32_t i) { return i < VERB_WORKER ? options_table_verb((enum verb)i)->name : NULL; }

@@ -98,6 +98,10 @@ const char *synonym_of(const char *name);
  */
 bool shipped_find(const char *name, char out[PATH_MAX]);
 
+/* Writes the folder in which the pages of an installation lie, and the examples that they name, by the paths that
+ * they have in the sources. False for a program that is not installed. */
+bool shipped_pages(char out[PATH_MAX]);
+
 /* The names of the shipped sweeps; NULL past the last. Not for several threads. */
 const char *shipped_name(size_t index);
 
