@@ -339,10 +339,7 @@ install: all
 	$(call copy,$(SHARE)/shapes,$(wildcard shapes/*))
 	$(call copy,$(SHARE)/schema,$(wildcard results/*.schema.json))
 	$(call copy,$(SHARE)/example,$(wildcard kernels/example/*))
-	$(call copy,$(SHARE)/doc,README.md CHANGELOG.md)
-	$(call copy,$(SHARE)/doc/results,$(wildcard results/*.md))
-	$(call copy,$(SHARE)/doc/shapes,shapes/README.md)
-	$(call copy,$(SHARE)/doc/kernels/example,kernels/example/README.md)
+	scripts/build/install_pages.sh '$(SHARE)/doc'
 	$(call copy,$(SHARE)/scripts,$(PUBLIC_SCRIPTS),755)
 	$(call copy,$(SHARE)/scripts/lib,$(wildcard scripts/lib/*.py))
 	$(call copy,$(SHARE)/scripts/python,$(wildcard scripts/python/*.*))

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -281,36 +282,52 @@ enum {
   NEAREST_EDITS_MAX = 3,
   NEAREST_SHORT_NAME = 4,
   NEAREST_SHORT_EDITS_MAX = 2,
-  NEAREST_WORD_MIN = 4
+  NEAREST_WORD_MIN = 4,
+  NEAREST_START_MIN = 3
 };
 
-/* Levenshtein distance, letter case free. Both texts are shorter than NEAREST_TEXT_MAX. */
+static bool is_same_letter(char a, char b) { return tolower((unsigned char)a) == tolower((unsigned char)b); }
+
+static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
+
+/* Letters to replace, to insert, to leave out, and neighbours to swap; letter case free. Both texts are shorter than
+ * NEAREST_TEXT_MAX. */
 static size_t edit_distance(const char *a, size_t a_length, const char *b, size_t b_length) {
-  size_t row[NEAREST_TEXT_MAX];
-  for (size_t j = 0; j <= b_length; ++j) row[j] = j;
+  size_t rows[3][NEAREST_TEXT_MAX]; /* of i - 2, i - 1 and i, in turns */
+  for (size_t j = 0; j <= b_length; ++j) rows[0][j] = j;
   for (size_t i = 1; i <= a_length; ++i) {
-    size_t diagonal = row[0];
+    const size_t *last = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
+    size_t *row = rows[i % 3];
     row[0] = i;
     for (size_t j = 1; j <= b_length; ++j) {
-      const bool same = tolower((unsigned char)a[i - 1]) == tolower((unsigned char)b[j - 1]);
-      const size_t replaced = diagonal + !same;
-      const size_t inserted = 1 + (row[j] < row[j - 1] ? row[j] : row[j - 1]);
-      diagonal = row[j];
-      row[j] = replaced < inserted ? replaced : inserted;
+      const bool is_swap = i > 1 && j > 1 && is_same_letter(a[i - 1], b[j - 2]) && is_same_letter(a[i - 2], b[j - 1]);
+      const size_t replaced = last[j - 1] + !is_same_letter(a[i - 1], b[j - 1]);
+      row[j] = smaller(replaced, 1 + smaller(last[j], row[j - 1]));
+      if (is_swap) row[j] = smaller(row[j], before[j - 2] + 1);
     }
   }
-  return row[b_length];
+  return rows[a_length % 3][b_length];
 }
 
-/* Is the text, without dashes before it, a whole word of the name, such as "budget" of "--time-budget"? */
-static bool is_word_of(const char *name, const char *text) {
+/* The edits that make a whole word of the name of the text without dashes before it, such as "budget" of
+ * "--time-budget", of which one may be misspelt; SIZE_MAX: there is no such word. That it is a part counts as one. */
+static size_t edits_to_word(const char *name, const char *text) {
   text += strspn(text, "-");
   const size_t length = strlen(text);
-  for (const char *at = name; length >= NEAREST_WORD_MIN && (at = strstr(at, text)) != NULL; ++at) {
-    const bool begins = at != name && strchr("-_", at[-1]) != NULL;
-    if (begins && (at[length] == '\0' || strchr("-_", at[length]) != NULL)) return true;
+  size_t least = SIZE_MAX;
+  for (const char *at = name + strcspn(name, "-_"); length >= NEAREST_WORD_MIN && *at != '\0';) {
+    const char *word = at + 1;
+    const size_t word_length = strcspn(word, "-_"), edits = edit_distance(text, length, word, word_length);
+    if (at != name && edits <= (word_length > NEAREST_WORD_MIN)) least = smaller(least, edits + 1);
+    at = word + word_length;
   }
-  return false;
+  return least;
+}
+
+/* Does the name begin with the text? */
+static bool is_start_of(const char *name, const char *text) {
+  const size_t dashes = strspn(text, "-"), length = strlen(text);
+  return length >= dashes + NEAREST_START_MIN && strncasecmp(name, text, length) == 0;
 }
 
 /* Letters that both begin with. */
@@ -328,7 +345,8 @@ const char *json_nearest(const char *text, const char *const *names) {
   for (; *names; ++names) {
     const size_t name_length = strlen(*names);
     if (length >= NEAREST_TEXT_MAX || name_length >= NEAREST_TEXT_MAX) continue;
-    const size_t edits = is_word_of(*names, text) ? 1 : edit_distance(text, length, *names, name_length);
+    const size_t whole = smaller(edit_distance(text, length, *names, name_length), edits_to_word(*names, text));
+    const size_t edits = is_start_of(*names, text) ? smaller(whole, 1) : whole;
     const size_t most = name_length <= NEAREST_SHORT_NAME ? NEAREST_SHORT_EDITS_MAX : NEAREST_EDITS_MAX;
     /* With more than half of its letters changed it is another name. */
     const bool is_alike = 2 * edits <= (length > name_length ? length : name_length);

@@ -255,16 +255,34 @@ static const struct word glossary[] = {
      "launches for some milliseconds on a card that has just begun to work, as for a hot time. Long launches "
      "may already be limited by power in that time"},
     {"fastest",
-     "the row with the least hot time in its case, marked >. The line below the table counts the cases of each "
-     "variant"},
+     "the row with the least hot time in its case, marked >. The line above the table counts the cases of "
+     "each variant"},
     {"severe, warning, note", "how serious a finding is, the most serious first (results/findings.md)"},
     {"anchor",
      "an older revision, usually the last release, that a change is compared with beside its base, so that "
      "small slowdowns do not add up"},
-    {"change", "of a history: a run from which on the level of a series is another one"},
+    {"series", "of a history: the rows of one case, variant, mode, model of card and reference, from all runs"},
+    {"change",
+     "of a history: a run from which on the level of a series is another one; in the table of series, all changes of "
+     "its time together. Of a comparison: how much longer the new time is"},
+    {"what",
+     "of a history: slower or faster, and whether the change was reverted (attnbench describe reverted); or drifts"},
+    {"time",
+     "of a history: the change of the time, compared with what the column against names. How times are taken: "
+     "attnbench describe hot, cold, steady"},
+    {"bounds",
+     "of a history or a comparison: the 95 % bounds of the change. What bounds the time of a row: attnbench describe "
+     "bound_by"},
+    {"left",
+     "of a history: the newest level of the series, compared with the one before the change. Changes that came later "
+     "are in it"},
+    {"commit, date", "of a history: the first commit that was measured with the change, and when its run started"},
     {"surely",
      "of a history: the range of commits that contains the change, computed for 95 %; in simulations at least 85 % "
      "of these ranges contain it"},
+    {"runs", "of a history: how many runs have a time of the row. Of a comparison: processes of base + new"},
+    {"first, now", "of a history: the time of the row in the oldest run, and in the newest, in microseconds"},
+    {"card", "the model of the GPU or CPU that measured the row"},
     {"against",
      "of a history: what times are compared with, so that a slow card does not look like a slow kernel. It is the "
      "reference in turns, the vendor's rows of the same run (anchors), or nothing (raw time)"},
@@ -325,13 +343,35 @@ static const struct task {
      .command = "ncu --nvtx --nvtx-include \"attnbench@profile/\" attnbench --sweep v3 --only KEY/VARIANT --profile"},
 };
 
+/* Of an installation: where the pages are that the answer names, and the examples of the command. */
+static void describe_place(FILE *out, const struct task *task) {
+  char folder[PATH_MAX];
+  const bool has_page = strstr(task->answer, ".md") != NULL, has_example = strstr(task->command, "kernels/") != NULL;
+  if ((has_page || has_example) && shipped_pages(folder)) text_paragraph(out, "in       ", "%s", folder);
+}
+
+/* The paths of examples in it begin with the folder of the installation. */
+static void describe_task_command(FILE *out, const char *command) {
+  static const char example[] = " kernels/example/";
+  char folder[PATH_MAX], word[PATH_MAX + 64] = "";
+  const char *at = strstr(command, example);
+  if (at == NULL || !shipped_pages(folder)) {
+    text_paragraph(out, "command  ", "%s", command);
+    return;
+  }
+  text_append(folder, sizeof folder, "/%s", at + 1);
+  text_append_word(word, sizeof word, folder);
+  fprintf(out, "command  %.*s %s\n", (int)(at - command), command, word);
+}
+
 static const char *task_at(uint32_t i) { return i < sizeof tasks / sizeof *tasks ? tasks[i].names : NULL; }
 static void describe_task(FILE *out, uint32_t index) {
   const struct task *task = &tasks[index];
   fprintf(out, "%s: how to do it with attnbench\n", task->names);
   text_paragraph(out, "how      ", "%s", task->answer);
+  describe_place(out, task);
   if (task->code != NULL) text_paragraph(out, "mine.py  ", "%s", task->code);
-  text_paragraph(out, "command  ", "%s", task->command);
+  describe_task_command(out, task->command);
 }
 
 static const char *verb_at(uint32_t i) { return i < VERB_WORKER ? options_table_verb((enum verb)i)->name : NULL; }
@@ -375,17 +415,28 @@ static void describe_bounds(FILE *out) {
       100 * bound_by_share_min());
 }
 
+static void describe_exits(FILE *out) {
+  const struct status_exit *exit;
+  fputs("exit codes of attnbench\n", out);
+  for (size_t i = 0; (exit = status_exit_at(i)) != NULL; ++i) {
+    char lead[16];
+    snprintf(lead, sizeof lead, "%-8d ", (int)exit->code);
+    text_paragraph(out, lead, "%s", exit->meaning);
+  }
+  text_paragraph(out, "more     ", "attnbench describe CODE says what to do");
+}
+
 /* ---- by name --------------------------------------------------------------------------------------------------- */
 
 static const char *key_at(uint32_t i) { return i < AXIS_COUNT ? axes_at(i)->name : NULL; }
 static void describe_key(FILE *out, uint32_t index) { describe_axis(out, axes_at(index)); }
 
 static const char *page_at(uint32_t i) {
-  static const char *const pages[] = {"problem", "bound_by"};
+  static const char *const pages[] = {"problem", "bound_by", "exit, exit code, exit codes"};
   return i < sizeof pages / sizeof *pages ? pages[i] : NULL;
 }
 static void describe_page(FILE *out, uint32_t index) {
-  static void (*const pages[])(FILE *) = {describe_problem, describe_bounds};
+  static void (*const pages[])(FILE *) = {describe_problem, describe_bounds, describe_exits};
   pages[index](out);
 }
 

@@ -22,6 +22,8 @@ struct reason {
 struct reader {
   const struct options *options;
   struct history history;
+  struct keep keep;
+  struct keep_seen seen;
   size_t reason_count;
   struct reason reason[REASONS_MAX];
 };
@@ -61,13 +63,12 @@ static void tell_left_out(const struct reader *reader) {
 
 static struct status add_data(struct reader *reader, const char *path, struct journal_data *data) {
   const struct options *options = reader->options;
-  const struct keep keep = {options->filter.item, options->filter.count, options->variants, true};
   bool is_new;
   if (data->run.profiled[0] != '\0')
     return status_make(STATUS_INPUT, "%s: was measured under %s, whose times are no speed", path, data->run.profiled);
   if (options->since != NULL && strncmp(data->run.started_utc, options->since, strlen(options->since)) < 0)
     return status_ok();
-  TRY(keep_records(&keep, path, data));
+  TRY(keep_records(&reader->keep, path, data));
   return history_add(&reader->history, path, data, &is_new);
 }
 
@@ -83,10 +84,12 @@ static struct status read_path(struct reader *reader, const char *path, unsigned
 
 static struct status read_entry(struct reader *reader, const char *folder, const char *name, unsigned depth) {
   char path[PATH_MAX];
-  struct stat found;
+  struct stat found, itself;
   if (name[0] == '.') return status_ok();
   if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, name) >= sizeof path || stat(path, &found) != 0)
     return status_ok();
+  /* A link to a folder may lead out of this one, or back to it. */
+  if (S_ISDIR(found.st_mode) && (lstat(path, &itself) != 0 || S_ISLNK(itself.st_mode))) return status_ok();
   if (S_ISDIR(found.st_mode)) return depth < DEPTH_MAX ? read_path(reader, path, depth + 1) : status_ok();
   if (!S_ISREG(found.st_mode) || !(text_ends_with(name, ".json") || text_ends_with(name, ".journal")))
     return status_ok();
@@ -121,13 +124,29 @@ static struct status order(struct reader *reader) {
   return status_ok();
 }
 
+static int two_digits(const char *text) { return 10 * (text[0] - '0') + (text[1] - '0'); }
+
+static int days_of(int year, int month) {
+  static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+  const bool is_leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+  return days[month - 1] + (month == 2 && is_leap);
+}
+
+/* Of a text of the shape 0000-00-00, or 0000-00-00T00:00:00Z. */
+static bool is_in_calendar(const char *text) {
+  const int year = 100 * two_digits(text) + two_digits(text + 2), month = two_digits(text + 5),
+            day = two_digits(text + 8);
+  if (month < 1 || month > 12 || day < 1 || day > days_of(year, month)) return false;
+  return text[10] == '\0' || (two_digits(text + 11) < 24 && two_digits(text + 14) < 60 && two_digits(text + 17) < 60);
+}
+
 static struct status check_since(const char *since) {
   static const char shape[] = "0000-00-00T00:00:00Z";
   const size_t length = since != NULL ? strlen(since) : 0;
-  bool is_date = length == 0 || length == 10 || length == sizeof shape - 1;
+  bool is_date = length == 10 || length == sizeof shape - 1;
   for (size_t i = 0; i < length && is_date; ++i)
     is_date = shape[i] == '0' ? since[i] >= '0' && since[i] <= '9' : since[i] == shape[i];
-  if (is_date) return status_ok();
+  if (since == NULL || (is_date && is_in_calendar(since))) return status_ok();
   return status_make(STATUS_USAGE, "--since %s: give a date, such as 2026-11-20 or 2026-11-20T11:04:00Z", since);
 }
 
@@ -156,20 +175,35 @@ static void set_outcome(const struct history *history, struct outcome *out) {
   if (out->code != EXIT_CODE_OK) history_sinks_answer(history, out->why);
 }
 
+/* A selection that keeps nothing is a mistake: "no series is slower" would be true of it for ever. */
+static struct status check_kept(const struct reader *reader) {
+  const struct history *history = &reader->history;
+  const char *path = reader->options->reports.item[0];
+  size_t points = 0;
+  if (history->run_count == 0)
+    return status_make(STATUS_INPUT,
+                       "%s: holds no run that was measured; give journals, reports of --json, or a "
+                       "folder of them",
+                       path);
+  TRY(keep_check_variants(&reader->keep, path, &reader->seen));
+  for (size_t i = 0; i < history->series_count; ++i) points += history->series[i].count;
+  if (points > 0) return status_ok();
+  if (reader->keep.filter_count > 0 || reader->keep.variants != NULL)
+    return status_make(STATUS_USAGE, "%s: no row with a time meets --filter and --variants", path);
+  return status_make(STATUS_INPUT, "%s: no row has a time; give runs that were measured", path);
+}
+
 static void free_reader(struct reader *reader) { history_free(&reader->history); }
 
 struct status verb_history(const struct options *options, struct outcome *outcome) {
   OWNED(free_reader) struct reader reader = {.options = options};
+  reader.keep = (struct keep){options->filter.item, options->filter.count, options->variants, &reader.seen};
   TRY(outputs_probe(options));
   TRY(check_since(options->since));
   for (size_t i = 0; i < options->reports.count; ++i) TRY(read_path(&reader, options->reports.item[i], 0));
   tell_left_out(&reader);
   TRY(order(&reader));
-  if (reader.history.run_count == 0)
-    return status_make(STATUS_INPUT,
-                       "%s: holds no run that was measured; give journals, reports of --json, or a "
-                       "folder of them",
-                       options->reports.item[0]);
+  TRY(check_kept(&reader));
   TRY(history_judge(&reader.history));
   set_outcome(&reader.history, outcome);
   return write_outputs(options, &reader.history);

@@ -48,20 +48,23 @@ static struct status write_page(const struct options *options, const struct merg
   return status_ok();
 }
 
-static struct keep keep_of(const struct options *options) {
-  return (struct keep){options->filter.item, options->filter.count, options->variants, options->reports.count > 1};
+/* seen: NULL for one file. */
+static struct keep keep_of(const struct options *options, struct keep_seen *seen) {
+  return (struct keep){options->filter.item, options->filter.count, options->variants, seen};
 }
 
 /* Their rows side by side, as a table and as a page. */
 static struct status show_merged(const struct options *options, struct outcome *outcome) {
   OWNED(merge_free) struct merge merge = {.exit_code = EXIT_CODE_OK};
-  const struct keep keep = keep_of(options);
+  struct keep_seen seen = {.variant_count = 0};
+  const struct keep keep = keep_of(options, &seen);
   if (options->json != NULL || options->csv != NULL || options->gbench != NULL)
     return status_make(STATUS_USAGE,
                        "--json, --csv and --gbench are written of one file; several are shown side by side, as a "
                        "table and with --html as a page");
   TRY(outputs_probe(options));
   TRY(merge_load(options->reports.item, options->reports.count, &keep, options->across_devices, &merge));
+  TRY(keep_check_variants(&keep, "these files", &seen));
   if (merge.row_count == 0) return status_make(STATUS_USAGE, "no row of these files meets --filter and --variants");
   set_outcome(&merge, outcome);
   if (options->html != NULL) TRY(write_page(options, &merge));
@@ -86,7 +89,7 @@ struct status verb_report(const struct options *options, struct outcome *outcome
   TRY(outputs_probe(options));
   TRY(measured_load(options->reports.item[0], &data, NULL));
   if (options->counters != NULL) TRY(add_counters(options->counters, &data));
-  const struct keep keep = keep_of(options);
+  const struct keep keep = keep_of(options, NULL);
   TRY(keep_records(&keep, options->reports.item[0], &data));
   return outputs_write(options, &data, outcome);
 }

@@ -167,8 +167,8 @@ void history_sinks_percent(double shift, char out[HISTORY_PERCENT_MAX]);
 enum { HISTORY_DOUBT_MAX = HISTORY_BESIDES_MAX + VARIANT_SPEC_MAX + 128 };
 void history_sinks_doubt(const struct history_item *, char out[HISTORY_DOUBT_MAX]);
 /* "3 series of 2 cases in 40 runs, 2026-01-02 to 2026-03-04; 1 file left out", or "in 40 runs of commits A to B"
- * where they are in that order, and the answer: "1 series is slower since a commit", "cannot tell: 3 of 3 series have
- * fewer than 6 runs". */
+ * where they are in that order, and the answer: "2 series are slower since a commit; 6 changes in 4 series in all",
+ * "cannot tell: 3 of 3 series have fewer than 6 runs". */
 enum { HISTORY_LINE_MAX = 512 };
 void history_sinks_counts(const struct history *, char out[HISTORY_LINE_MAX]);
 void history_sinks_answer(const struct history *, char out[HISTORY_LINE_MAX]);

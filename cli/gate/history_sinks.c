@@ -82,21 +82,30 @@ void history_sinks_counts(const struct history *history, char out[HISTORY_LINE_M
     text_append(out, HISTORY_LINE_MAX, "; %zu file%s left out", history->left_out, history->left_out == 1 ? "" : "s");
 }
 
+/* What the table lists beside one slowdown of each slower series. */
+static void append_found(const struct history *history, size_t slower, char out[HISTORY_LINE_MAX]) {
+  size_t changes = 0, changed = 0, drifts = 0;
+  for (size_t i = 0; i < history->series_count; ++i) {
+    changes += history->series[i].change_count;
+    changed += history->series[i].change_count > 0;
+    drifts += !isnan(history->series[i].drift);
+  }
+  if (changes > slower)
+    text_append(out, HISTORY_LINE_MAX, "; %zu change%s in %zu series in all", changes, changes == 1 ? "" : "s",
+                changed);
+  if (drifts > 0) text_append(out, HISTORY_LINE_MAX, "; %zu series drift%s", drifts, drifts == 1 ? "s" : "");
+}
+
 void history_sinks_answer(const struct history *history, char out[HISTORY_LINE_MAX]) {
   const size_t judged = history_count_judged(history), series_count = history->series_count;
   const size_t slower = history_count_slower(history);
-  size_t other = 0;
-  for (size_t i = 0; i < history->series_count; ++i) {
-    const struct history_series *series = &history->series[i];
-    other += !history_is_slower(series) && (series->change_count > 0 || !isnan(series->drift));
-  }
   out[0] = '\0';
   if (slower > 0) {
     snprintf(out, HISTORY_LINE_MAX, "%zu series %s slower since a commit", slower, slower == 1 ? "is" : "are");
   } else if (judged > 0) {
     snprintf(out, HISTORY_LINE_MAX, "no series is slower because of a commit");
   }
-  if (other > 0) text_append(out, HISTORY_LINE_MAX, "; %zu changed otherwise", other);
+  append_found(history, slower, out);
   if (judged < series_count)
     text_append(out, HISTORY_LINE_MAX, "%scannot tell: %zu of %zu series %s fewer than %d runs",
                 judged > 0 ? "; " : "", series_count - judged, series_count, series_count == 1 ? "has" : "have",
@@ -106,15 +115,16 @@ void history_sinks_answer(const struct history *history, char out[HISTORY_LINE_M
 /* ---- text: changes ------------------------------------------------------------------------------------------- */
 
 static const struct text_column change_columns[] = {
-    {"what", "", true, 0, 0},  {"time", "", false, 0, 0},    {"bounds", "", false, 4, 0}, {"left", "", false, 1, 0},
-    {"case", "", true, 0, 20}, {"variant", "", true, 0, 12}, {"mode", "", true, 0, 0},    {"commit", "", true, 0, 0},
-    {"date", "", true, 2, 0},  {"surely", "", true, 3, 0},
+    {"what", "", true, 0, 0},     {"time", "", false, 0, 0},  {"bounds", "", false, 4, 0},
+    {"left", "", false, 1, 0},    {"case", "", true, 0, 20},  {"case", "B,H,S,D", true, 0, 20},
+    {"variant", "", true, 0, 12}, {"mode", "", true, 0, 0},   {"commit", "", true, 0, 0},
+    {"date", "", true, 2, 0},     {"surely", "", true, 3, 0},
 };
 enum { CHANGE_COLUMNS = sizeof change_columns / sizeof *change_columns };
 static const struct text_meaning change_meanings[] = {
     {"time", "change of the time, compared with what the column `against` below names"},
     {"bounds", "its 95 % bounds"},
-    {"left", "the newest time against the one before the change"},
+    {"left", "the newest level, compared with the one before the change: later changes are in it"},
     {"commit", "the first one measured with the change"},
     {"surely", "the range of commits that contains it, computed for 95 %"},
     {NULL, NULL}};
@@ -123,14 +133,17 @@ static const struct history_run *run_of(const struct history_item *item, size_t 
   return &item->history->runs[item->series->points[point].run];
 }
 
-static void fill_change(const void *of, char cell[][TEXT_CELL_MAX]) {
+/* As in reports, a case has two columns, of which one stays empty: its key, and on a narrow terminal its short name.
+ */
+static void fill_change(const void *of, bool is_short, char cell[][TEXT_CELL_MAX]) {
   const struct history_item *item = of;
   const struct history_series *series = item->series;
   const struct history_change *change = item->change;
   char percent[HISTORY_PERCENT_MAX], low[HISTORY_PERCENT_MAX], high[HISTORY_PERCENT_MAX], left[HISTORY_PERCENT_MAX];
-  char bounds[2 * HISTORY_PERCENT_MAX + 8], commit[16], date[16], between[32];
+  char bounds[2 * HISTORY_PERCENT_MAX + 8], commit[16], date[16], between[32], name[TEXT_CELL_MAX];
   const bool is_step = change != NULL;
   history_sinks_percent(shift_of(item), percent);
+  cell_name_short_case(series->key, name, sizeof name);
   if (is_step) {
     const struct history_run *run = run_of(item, change->point.at);
     history_sinks_percent(change->point.low, low);
@@ -142,10 +155,13 @@ static void fill_change(const void *of, char cell[][TEXT_CELL_MAX]) {
     snprintf(between, sizeof between, "%.10s..%.10s", run_of(item, change->good)->commit,
              run_of(item, change->bad)->commit);
   }
-  TEXT_CELLS(cell, history_sinks_word(item), percent, is_step ? bounds : NULL, is_step ? left : NULL, series->key,
-             series->variant, time_mode_name(series->mode), is_step ? commit : NULL, is_step ? date : NULL,
-             is_step ? between : NULL);
+  TEXT_CELLS(cell, history_sinks_word(item), percent, is_step ? bounds : NULL, is_step ? left : NULL,
+             is_short ? NULL : series->key, is_short ? name : NULL, series->variant, time_mode_name(series->mode),
+             is_step ? commit : NULL, is_step ? date : NULL, is_step ? between : NULL);
 }
+
+static void fill_whole(const void *of, char cell[][TEXT_CELL_MAX]) { fill_change(of, false, cell); }
+static void fill_short(const void *of, char cell[][TEXT_CELL_MAX]) { fill_change(of, true, cell); }
 
 static enum text_tone tone_of_change(const void *of) { return rank_of(of) == 0 ? TEXT_BAD : TEXT_PLAIN; }
 
@@ -181,7 +197,7 @@ static void print_changes(const struct history_item *items, size_t count, FILE *
                                    .rows = items,
                                    .row_bytes = sizeof *items,
                                    .row_count = count,
-                                   .fill = fill_change,
+                                   .fill = text_width(file) < TEXT_WIDTH ? fill_short : fill_whole,
                                    .tone = tone_of_change};
   fputc('\n', file);
   const struct text_fit fit = text_table_write(file, &table);
@@ -427,6 +443,12 @@ struct status history_sinks_csv(const struct history *history, FILE *file) {
 
 /* ---- bisect -------------------------------------------------------------------------------------------------- */
 
+/* Half of the slowdown, in percent and within the limits of --threshold: a bisection tells the two sides apart by it.
+ */
+static double threshold_of(const struct history_change *change) {
+  return fmin(fmax(expm1(change->point.shift) * 50, SWEEP_GATE_PERCENT_MIN), SWEEP_GATE_PERCENT_MAX);
+}
+
 struct status history_sinks_bisect(const struct history *history, FILE *file) {
   OWNED(owned_free) struct history_item *items = NULL;
   size_t count;
@@ -440,7 +462,7 @@ struct status history_sinks_bisect(const struct history *history, FILE *file) {
     if (length < 7 || other < 7) continue;
     const bool is_foreign = run_of(item, item->change->bad)->is_foreign;
     history_sinks_percent(item->change->point.shift, percent);
-    units_format_fixed(fmax(expm1(item->change->point.shift) * 50, SWEEP_GATE_PERCENT_MIN), 2, threshold);
+    units_format_fixed(threshold_of(item->change), 2, threshold);
     text_append(line, sizeof line,
                 "step=$(cat %sscripts/bisect.sh) && git bisect start %.*s %.*s && git bisect run bash -c \"$step\" "
                 "bisect.sh --good %.*s %s--threshold %s --modes %s --shape ",

@@ -1,14 +1,17 @@
 /* Writes the page of a history. */
 
 #include <math.h>
+#include <string.h>
 
 #include "cli/base/owned.h"
 #include "cli/base/units.h"
 #include "cli/page/plot.h"
 
 enum { CURVE_HEIGHT = 160, CURVE_TOP = 20, CURVE_BOTTOM = 112, CURVE_POINTS_MAX = 400, DAY_LENGTH = 10 };
-/* The texts of changes, in two rows where they are so near that they would cover each other. */
-enum { MARK_FIRST = CURVE_BOTTOM + 13, MARK_SECOND = CURVE_BOTTOM + 25, MARK_WIDTH = 95 };
+/* Of a commit, as much as a drawing has room for. */
+enum { COMMIT_LENGTH = 10 };
+/* The texts of changes stand in two rows, so that near ones do not cover each other. */
+enum { MARK_ROWS = 2, MARK_FIRST = CURVE_BOTTOM + 13, MARK_ROW_HEIGHT = 12 };
 
 /* ---- table of changes ---------------------------------------------------------------------------------------- */
 
@@ -68,7 +71,7 @@ static void put_changes(const struct history_item *items, size_t count, FILE *fi
   html_table_open(file, "Changes",
                   "Every change of a level, worst first. The commit is the first one measured with it. The range of "
                   "commits that contains it is computed for 95 %. The column left compares the newest level with the "
-                  "level before the change",
+                  "level before the change, so that later changes are in it",
                   headings);
   for (size_t i = 0; i < count; ++i) put_change(&items[i], file);
   fputs("</tbody></table></div>\n</section>\n", file);
@@ -79,22 +82,34 @@ static void put_changes(const struct history_item *items, size_t count, FILE *fi
 struct curve {
   const struct history *history;
   const struct history_series *series;
-  double base; /* the first level, from which the changes are counted */
+  double base; /* what is drawn as 0 */
   struct plot plot;
 };
 
-/* Percent above the first level. */
+/* Percent above the base. */
 static double percent_of(const struct curve *curve, double level) { return 100 * expm1(level - curve->base); }
 
 static double value_at(const struct curve *curve, size_t at) {
   return percent_of(curve, history_value(curve->history, curve->series, &curve->series->points[at]));
 }
 
+static bool has_drift(const struct history_series *series) { return !isnan(series->drift); }
+
+static double mean_of(const struct history *history, const struct history_series *series) {
+  double sum = 0;
+  for (size_t i = 0; i < series->count; ++i) sum += history_value(history, series, &series->points[i]);
+  return sum / (double)series->count;
+}
+
+/* The first level; where there is one level alone, its mean; of a series that drifts, where its line begins. */
+static double base_of(const struct history *history, const struct history_series *series) {
+  if (series->change_count > 0) return series->changes[0].point.before;
+  return mean_of(history, series) - (has_drift(series) ? series->drift / 2 : 0);
+}
+
 static struct curve curve_of(const struct history *history, const struct history_series *series, FILE *file) {
-  struct curve curve = {.history = history, .series = series, .plot.file = file};
+  struct curve curve = {.history = history, .series = series, .base = base_of(history, series), .plot.file = file};
   struct axis_range range = axis_range_none();
-  curve.base = series->change_count > 0 ? series->changes[0].point.before
-                                        : history_value(history, series, &series->points[series->count - 1]);
   for (size_t i = 0; i < series->count; ++i) axis_range_add(&range, value_at(&curve, i));
   axis_range_add(&range, -100 * CHANGE_SHIFT_LEAST);
   axis_range_add(&range, 100 * CHANGE_SHIFT_LEAST);
@@ -127,7 +142,27 @@ static double mark_x(const struct curve *curve, const struct history_change *cha
   return axis_at(&curve->plot.x, (double)change->point.at - 0.5);
 }
 
-static void put_mark(const struct curve *curve, const struct history_change *change, int y, FILE *file) {
+/* "+5.0 % abc0191", to the right of its mark where it does not reach over the edge there. */
+struct mark_text {
+  char text[HISTORY_PERCENT_MAX + COMMIT_LENGTH + 2];
+  double x, left, right;
+  bool is_before; /* it ends at x */
+};
+
+static struct mark_text mark_text_of(const struct curve *curve, const struct history_change *change) {
+  const struct history_item item = {curve->history, curve->series, change};
+  struct mark_text out = {.x = mark_x(curve, change)};
+  char percent[HISTORY_PERCENT_MAX];
+  history_sinks_percent(change->point.shift, percent);
+  snprintf(out.text, sizeof out.text, "%s %.*s", percent, COMMIT_LENGTH, run_of(&item, change->point.at)->commit);
+  const double width = PLOT_LETTER * (double)strlen(out.text);
+  out.is_before = out.x + width > PLOT_RIGHT;
+  out.left = out.is_before ? out.x - width : out.x;
+  out.right = out.left + width;
+  return out;
+}
+
+static void put_mark(const struct curve *curve, const struct history_change *change, FILE *file) {
   const struct history_item item = {curve->history, curve->series, change};
   char percent[HISTORY_PERCENT_MAX];
   history_sinks_percent(change->point.shift, percent);
@@ -140,8 +175,20 @@ static void put_mark(const struct curve *curve, const struct history_change *cha
       "0a3 3 0 1 0-6 0\"><title>%s at %s, %s</title></path></g>",
       colour, x, CURVE_TOP, CURVE_BOTTOM, x, axis_at(&curve->plot.y, percent_of(curve, change->point.after)), percent,
       run->commit, run->date);
-  html_put(file, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"%s\" class=\"note\">%s %s</text>", x, y,
-           x > PLOT_RIGHT - 60 ? "end" : "start", percent, run->commit);
+}
+
+/* Each in the first row in which it covers no other, else in the one where it covers the least. */
+static void put_mark_texts(const struct curve *curve, FILE *file) {
+  double taken[MARK_ROWS] = {0};
+  for (size_t i = 0; i < curve->series->change_count; ++i) {
+    const struct mark_text mark = mark_text_of(curve, &curve->series->changes[i]);
+    size_t row = 0;
+    for (size_t other = 1; other < MARK_ROWS && taken[row] > mark.left; ++other)
+      row = taken[other] < taken[row] ? other : row;
+    taken[row] = mark.right;
+    html_put(file, "<text x=\"%.1f\" y=\"%zu\" text-anchor=\"%s\" class=\"note\">%s</text>", mark.x,
+             MARK_FIRST + row * MARK_ROW_HEIGHT, mark.is_before ? "end" : "start", mark.text);
+  }
 }
 
 static void put_levels(const struct curve *curve, FILE *file) {
@@ -153,13 +200,8 @@ static void put_levels(const struct curve *curve, FILE *file) {
     if (i == 0) put_level(curve, (double)from, (double)point->at, point->before, file);
     put_level(curve, (double)point->at, (double)to, point->after, file);
   }
-  int y = MARK_FIRST;
-  for (size_t i = 0; i < series->change_count; ++i) {
-    const struct history_change *change = &series->changes[i];
-    const bool is_near = i > 0 && mark_x(curve, change) - mark_x(curve, change - 1) < MARK_WIDTH;
-    y = is_near && y == MARK_FIRST ? MARK_SECOND : MARK_FIRST;
-    put_mark(curve, change, y, file);
-  }
+  for (size_t i = 0; i < series->change_count; ++i) put_mark(curve, &series->changes[i], file);
+  put_mark_texts(curve, file);
 }
 
 /* "wgmma hot: 12.3 us, 1.04 x cudnn" */
@@ -173,8 +215,10 @@ static void put_caption(const struct history_series *series, FILE *file) {
 static void put_end(const struct curve *curve, size_t point, int x, const char *anchor) {
   const struct history_run *run = &curve->history->runs[curve->series->points[point].run];
   char label[RUN_COMMIT_MAX];
-  snprintf(label, sizeof label, "%.*s", run->place > 0 ? (int)sizeof label : DAY_LENGTH,
-           run->place > 0 ? run->commit : run->date);
+  if (run->place > 0)
+    snprintf(label, sizeof label, "%.*s", COMMIT_LENGTH, run->commit);
+  else
+    snprintf(label, sizeof label, "%.*s", DAY_LENGTH, run->date);
   html_put(curve->plot.file, "<text x=\"%d\" y=\"%d\" text-anchor=\"%s\">%s</text>", x, CURVE_HEIGHT - 6, anchor,
            label);
 }
@@ -184,12 +228,14 @@ static void put_curve(const struct history *history, const struct history_series
   fprintf(file, "<figure id=\"series-%zu\"><figcaption>", (size_t)(series - history->series));
   put_caption(series, file);
   html_put(file, " <small>%s</small></figcaption>", series->key);
-  html_put(
-      file,
-      "<svg class=\"c0\" viewBox=\"0 0 %d %d\" role=\"img\"><title>Time of %s at %s over %zu runs, from its first "
-      "level</title>",
-      PLOT_WIDTH, CURVE_HEIGHT, series->variant, series->key, series->count);
-  plot_y_ticks(&curve.plot, isnan(series->drift) ? "time, %" : "time, %: drifts");
+  html_put(file,
+           "<svg class=\"c0\" viewBox=\"0 0 %d %d\" role=\"img\"><title>Time of %s at %s over %zu runs, from its "
+           "%s</title>",
+           PLOT_WIDTH, CURVE_HEIGHT, series->variant, series->key, series->count,
+           series->change_count > 0 ? "first level"
+           : has_drift(series)      ? "start"
+                                    : "mean");
+  plot_y_ticks(&curve.plot, has_drift(series) ? "time, %: drifts" : "time, %");
   put_end(&curve, 0, PLOT_LEFT, "start");
   put_end(&curve, series->count - 1, PLOT_RIGHT, "end");
   put_line(&curve, file);
@@ -197,9 +243,7 @@ static void put_curve(const struct history *history, const struct history_series
   fputs("</svg></figure>\n", file);
 }
 
-static bool has_changed(const struct history_series *series) {
-  return series->change_count > 0 || !isnan(series->drift);
-}
+static bool has_changed(const struct history_series *series) { return series->change_count > 0 || has_drift(series); }
 
 static bool is_drawn(const struct history_series *series, bool changed) {
   return series->count > 1 && has_changed(series) == changed;
@@ -213,10 +257,11 @@ static void put_curves(const struct history *history, bool changed, FILE *file) 
   fprintf(file, "<section id=\"%s\" class=\"figure\" aria-labelledby=\"%s-h\">\n<h2 id=\"%s-h\">%s</h2>\n", id, id,
           id, changed ? "Series that changed" : "Series that did not change");
   if (!changed) fprintf(file, "<details><summary>%zu series</summary>\n", count);
-  fputs(
-      "<p>Time, run by run, relative to the first level: up is slower. Red: slower; green: faster; grey: something "
-      "else changed too.</p>\n<div class=\"panels\">\n",
-      file);
+  fputs(changed ? "<p>Time, run by run, relative to the first level, or, of a series that drifts, to where its line "
+                  "begins: up is slower. Red: slower; green: faster; grey: something else changed too.</p>\n"
+                : "<p>Time, run by run, relative to the mean: up is slower.</p>\n",
+        file);
+  fputs("<div class=\"panels\">\n", file);
   for (size_t i = 0; i < history->series_count; ++i) {
     if (is_drawn(&history->series[i], changed)) put_curve(history, &history->series[i], file);
   }

@@ -135,29 +135,11 @@ static const char *verdict_of(const struct report_row *row) {
   return has_verdict ? scaling_verdict_name(row->scaling.verdict) : "-";
 }
 
-/* Of a key without all of these sizes, as of a ragged batch, the key itself. */
-static void short_case_text(const char *key, char out[TEXT_CELL_MAX]) {
-  uint32_t b, heads, kv_heads, queries, keys, d;
-  int used = 0;
-  snprintf(out, TEXT_CELL_MAX, "%s", key);
-  if (sscanf(key, "B%" SCNu32 ".H%" SCNu32 ".Hkv%" SCNu32 ".Sq%" SCNu32 ".Skv%" SCNu32 ".D%" SCNu32 "%n", &b, &heads,
-             &kv_heads, &queries, &keys, &d, &used) != 6)
-    return;
-  snprintf(out, TEXT_CELL_MAX, "%" PRIu32 ",%" PRIu32, b, heads);
-  if (kv_heads != heads) text_append(out, TEXT_CELL_MAX, "/%" PRIu32, kv_heads);
-  text_append(out, TEXT_CELL_MAX, ",");
-  if (queries != keys) text_append(out, TEXT_CELL_MAX, "%" PRIu32 "x", queries);
-  text_append(out, TEXT_CELL_MAX, "%" PRIu32 ",%" PRIu32, keys, d);
-  /* A dot before a digit is one of a number. */
-  for (const char *at = key + used; *at != '\0'; ++at)
-    text_append(out, TEXT_CELL_MAX, "%c", at[0] == '.' && !(at[1] >= '0' && at[1] <= '9') ? ' ' : at[0]);
-}
-
 void columns_text(const struct report_row *row, enum columns_id column, char out[TEXT_CELL_MAX]) {
   const struct record *record = row->record;
   switch (column) {
     case COLUMNS_CASE: snprintf(out, TEXT_CELL_MAX, "%s", record->attn_case.key); break;
-    case COLUMNS_SHORT_CASE: short_case_text(record->attn_case.key, out); break;
+    case COLUMNS_SHORT_CASE: cell_name_short_case(record->attn_case.key, out, TEXT_CELL_MAX); break;
     case COLUMNS_VARIANT: variant_text(record, out); break;
     case COLUMNS_STATUS: snprintf(out, TEXT_CELL_MAX, "%s", cell_status_name(record->status)); break;
     case COLUMNS_GRID: grid_text(record, out); break;

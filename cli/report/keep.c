@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { FILTERS_MAX = 16, NAMES_MAX = 128 };
+enum { FILTERS_MAX = 16 };
 
 static bool is_variant(const struct record *record, const char *name, size_t length) {
   return (strlen(record->variant) == length && strncmp(record->variant, name, length) == 0) ||
@@ -20,23 +20,35 @@ static bool keeps_variant(const struct keep *keep, const struct record *record) 
   }
 }
 
-/* A name that no row has. */
-static struct status check_variants(const struct keep *keep, const char *path, const struct journal_data *data) {
-  const char *names[NAMES_MAX + 1] = {NULL};
-  for (size_t i = 0, count = 0; i < data->record_count && count < NAMES_MAX; ++i) {
-    size_t known = 0;
-    while (known < count && strcmp(names[known], data->records[i].variant_name) != 0) ++known;
-    if (known == count) names[count++] = data->records[i].variant_name;
+static void note_variant(const char *name, struct keep_seen *seen) {
+  for (size_t i = 0; i < seen->variant_count; ++i) {
+    if (strcmp(seen->variant[i], name) == 0) return;
   }
-  for (const char *at = keep->variants; at != NULL;) {
+  if (seen->variant_count < KEEP_NAMES_MAX)
+    snprintf(seen->variant[seen->variant_count++], sizeof seen->variant[0], "%s", name);
+}
+
+static void note_rows(const struct keep *keep, const struct journal_data *data, struct keep_seen *seen) {
+  for (size_t i = 0; i < data->record_count; ++i) note_variant(data->records[i].variant_name, seen);
+  const char *at = keep->variants;
+  for (size_t name = 0; at != NULL && name < KEEP_NAMES_MAX; ++name) {
     const size_t length = variant_spec_length(at);
-    size_t i = 0;
+    for (size_t i = 0; i < data->record_count && !seen->is_met[name]; ++i)
+      seen->is_met[name] = is_variant(&data->records[i], at, length);
+    at = at[length] == '\0' ? NULL : at + length + 1;
+  }
+}
+
+struct status keep_check_variants(const struct keep *keep, const char *path, const struct keep_seen *seen) {
+  const char *names[KEEP_NAMES_MAX + 1] = {NULL}, *at = keep->variants;
+  for (size_t i = 0; i < seen->variant_count; ++i) names[i] = seen->variant[i];
+  for (size_t i = 0; at != NULL && i < KEEP_NAMES_MAX; ++i) {
+    const size_t length = variant_spec_length(at);
     char name[VARIANT_SPEC_MAX];
-    while (i < data->record_count && !is_variant(&data->records[i], at, length)) ++i;
-    if (i == data->record_count) {
+    if (!seen->is_met[i]) {
       snprintf(name, sizeof name, "%.*s", (int)length, at);
       const char *nearest = json_nearest(name, names);
-      return status_make(STATUS_USAGE, "--variants: %s has no rows of \"%s\"%s%s%s", path, name,
+      return status_make(STATUS_USAGE, "--variants: no row in %s is of \"%s\"%s%s%s", path, name,
                          nearest != NULL ? "; did you mean " : "", nearest != NULL ? nearest : "",
                          nearest != NULL ? "?" : "");
     }
@@ -47,17 +59,19 @@ static struct status check_variants(const struct keep *keep, const char *path, c
 
 struct status keep_records(const struct keep *keep, const char *path, struct journal_data *data) {
   struct filter filters[FILTERS_MAX];
+  struct keep_seen alone = {.variant_count = 0};
   size_t kept = 0;
   if (keep->filter_count == 0 && keep->variants == NULL) return status_ok();
   for (size_t i = 0; i < keep->filter_count && i < FILTERS_MAX; ++i) TRY(filter_parse(keep->filters[i], &filters[i]));
-  if (!keep->is_one_of_several) TRY(check_variants(keep, path, data));
+  note_rows(keep, data, keep->seen != NULL ? keep->seen : &alone);
+  if (keep->seen == NULL) TRY(keep_check_variants(keep, path, &alone));
   for (size_t i = 0; i < data->record_count; ++i) {
     bool is_kept = keeps_variant(keep, &data->records[i]);
     for (size_t f = 0; f < keep->filter_count && f < FILTERS_MAX; ++f)
       is_kept = is_kept && filter_keeps(&filters[f], &data->records[i].attn_case.shape);
     if (is_kept) data->records[kept++] = data->records[i];
   }
-  if (kept == 0 && !keep->is_one_of_several)
+  if (kept == 0 && keep->seen == NULL)
     return status_make(STATUS_USAGE, "%s: no row meets --filter and --variants", path);
   data->run.cell_count -= data->record_count - kept;
   data->record_count = kept;

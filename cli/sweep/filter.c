@@ -67,6 +67,38 @@ static struct status add_values(const char *text, struct filter *out) {
                      out->axis->name);
 }
 
+/* Where a second test begins in a text like "D=64,S>=512" or "causal,bf16"; NULL: nowhere. `of`: the axis of the
+ * first test, several values of which may stand between commas; NULL: not known. */
+static const char *second_test(const char *text, const struct attn_axis *of) {
+  const struct attn_axis *axis;
+  struct axis_value value;
+  for (const char *at = strchr(text, ','); at != NULL; at = strchr(at, ',')) {
+    char part[VALUE_MAX];
+    snprintf(part, sizeof part, "%.*s", (int)strcspn(at + 1, ","), at + 1);
+    const char *end = of != NULL ? axes_value_read(of, part, &value) : NULL;
+    const bool is_value = end != NULL && *end == '\0';
+    ++at;
+    if (strpbrk(part, "=<>!") != NULL || (!is_value && axes_word_read(part, &axis, &value))) return at;
+  }
+  return NULL;
+}
+
+static struct status tests_joined(const char *text, const char *second) {
+  char first[VALUE_MAX];
+  snprintf(first, sizeof first, "%.*s", (int)(second - 1 - text), text);
+  return status_make(STATUS_USAGE, "--filter %s: give each test a --filter of its own: --filter '%s' --filter '%s'",
+                     text, first, second);
+}
+
+static struct status not_a_test(const char *text) {
+  const char *nearest = shape_spec_nearest(text);
+  return status_make(
+      STATUS_USAGE,
+      "--filter: \"%s\" is not KEY=VALUE, a dtype, a mask or the key of a case%s%s%s for example S=512, "
+      "S>=512, S=128,200 or causal",
+      text, nearest != NULL ? "; did you mean " : "", nearest != NULL ? nearest : "", nearest != NULL ? "? Or" : ";");
+}
+
 struct status filter_parse(const char *text, struct filter *out) {
   const size_t length = strcspn(text, "=<>!");
   *out = (struct filter){.orders = FILTER_EQUAL};
@@ -80,16 +112,18 @@ struct status filter_parse(const char *text, struct filter *out) {
     const size_t sign = strlen(tests[i].sign);
     if (strncmp(text + length, tests[i].sign, sign) != 0) continue;
     out->orders = tests[i].orders;
+    const char *second = memchr(text, ',', length);
+    if (second != NULL) return tests_joined(text, second + 1);
     TRY(find_axis(text, length, &out->axis));
+    second = second_test(text, out->axis);
+    if (second != NULL) return tests_joined(text, second);
     if (strchr("=<>!", text[length + sign]) != NULL && text[length + sign] != '\0')
       return status_make(STATUS_USAGE,
                          "--filter: \"%s\" has no test that is known; write =, !=, <, <=, > or >=", text);
     return add_values(text + length + sign, out);
   }
-  return status_make(STATUS_USAGE,
-                     "--filter: \"%s\" is not KEY=VALUE, a dtype, a mask or the key of a case; for example S=512, "
-                     "S>=512, S=128,200 or causal",
-                     text);
+  const char *second = second_test(text, NULL);
+  return second != NULL ? tests_joined(text, second) : not_a_test(text);
 }
 
 /* ---- applying -------------------------------------------------------------------------------------------------- */

@@ -120,8 +120,7 @@ static struct status by_alias(const struct spec *spec, const char *text, const s
                      spec->text, text, axis->name, alias->name, alias->name, alias->example);
 }
 
-/* The key or the word that was meant; NULL: none is near. */
-static const char *nearest_word(const char *text) {
+const char *shape_spec_nearest(const char *text) {
   const char *names[3 * AXIS_COUNT + ATTN_DTYPE_COUNT + 1] = {NULL};
   char word[32];
   size_t count = 0;
@@ -152,7 +151,7 @@ static struct status bad_word(const struct spec *spec, const char *text) {
       if (axis->names[i] != NULL) text_append(words, sizeof words, ", %s", axis->names[i]);
   }
   attn_dtype_list(ATTN_DTYPES_ALL, "", ", ", dtypes);
-  const char *nearest = nearest_word(text);
+  const char *nearest = shape_spec_nearest(text);
   return status_make(
       STATUS_USAGE,
       "--shape %s: \"%s\" is not understood%s%s%s keys are%s, as in B=1,H=32/8,S=1x4096,D=128; %s%s stand alone",

@@ -43,6 +43,13 @@ bool shipped_find(const char *name, char out[PATH_MAX]) {
   return false;
 }
 
+bool shipped_pages(char out[PATH_MAX]) {
+  char program[PATH_MAX], path[2 * PATH_MAX];
+  program_folder(program);
+  snprintf(path, sizeof path, "%s/../share/attnbench/doc", program);
+  return realpath(path, out) != NULL;
+}
+
 struct names {
   char text[NAMES_MAX][NAME_MAX_BYTES];
   const char *list[NAMES_MAX + 1]; /* NULL-ended */

@@ -84,6 +84,9 @@ void sweep_free(struct sweep *);
  * written. STATUS_USAGE names the spec and what is wrong. On success the caller frees with sweep_free. */
 struct status shape_spec_sweep(const char *const *specs, size_t count, struct sweep *out);
 
+/* The key, dtype or mask that a misspelt word of --shape or --filter meant; NULL: none is near. */
+const char *shape_spec_nearest(const char *text);
+
 /* What attnbench calls something that has this name elsewhere, in any case of letters: "window" for "sliding_window",
  * "e4m3" for "fp8". NULL: it has no other word for it. */
 const char *synonym_of(const char *name);
@@ -94,6 +97,10 @@ const char *synonym_of(const char *name);
 /* Writes the path of the shipped sweep `name`. False when `name` is a path, an existing file, or of no shipped sweep.
  */
 bool shipped_find(const char *name, char out[PATH_MAX]);
+
+/* Writes the folder in which the pages of an installation lie, and the examples that they name, by the paths that
+ * they have in the sources. False for a program that is not installed. */
+bool shipped_pages(char out[PATH_MAX]);
 
 /* The names of the shipped sweeps; NULL past the last. Not for several threads. */
 const char *shipped_name(size_t index);

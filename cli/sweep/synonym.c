@@ -33,7 +33,6 @@ static const struct {
     {"batch_size", "B"},
     {"seqlen", "S"},
     {"shape", "case"},
-    {"bounds", "bound_by"},
     {"tflop/s", "rate"},
     {"tflops", "rate"},
     {"tflop_per_s", "rate"},

@@ -46,6 +46,9 @@ enum { CELL_NAME_MAX = AXIS_KEY_MAX + VARIANT_SPEC_MAX, CELL_GLOB_MAX = CELL_NAM
 void cell_name(const char *key, const char *variant, char out[CELL_NAME_MAX]);
 /* Does the cell's name match the glob? As in fnmatch without flags, * also matches "/" and ".". */
 bool cell_name_matches(const char *glob, const char *key, const char *variant);
+/* Writes the short name of a case, for tables: "1,32/8,1x4096,128 f16 full", which is B,H,S,D and the rest of the
+ * key. Of a key without all of these sizes, as of a ragged batch, it is the key. */
+void cell_name_short_case(const char *key, char *out, size_t size);
 
 /* Names that --variants takes for several variants at once. */
 

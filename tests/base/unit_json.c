@@ -138,7 +138,8 @@ TEST(get_is_case_sensitive) {
 }
 
 TEST(nearest_name_is_within_its_edits) {
-  static const char *const names[] = {"serial", "scalar", "wmma", "wgmma", "cp_async", "split_kv", "B", NULL};
+  static const char *const names[] = {"serial", "scalar", "wmma",    "wgmma",   "cp_async",      "split_kv",
+                                      "B",      "list",   "history", "--junit", "--time-budget", NULL};
   static const struct {
     const char *text, *expected;
   } rows[] = {
@@ -156,6 +157,11 @@ TEST(nearest_name_is_within_its_edits) {
       {"nothing_like", NULL},
       {"", NULL},
       {"serial", "serial"},
+      {"hist", "history"}, /* begins so; list is one letter away */
+      {"wmam", "wmma"},    /* neighbours are swapped */
+      {"--budget", "--time-budget"},
+      {"--budgt", "--time-budget"},
+      {"--bugdet", "--time-budget"},
   };
   for (size_t i = 0; i < COUNT(rows); ++i) {
     const char *nearest = json_nearest(rows[i].text, names);

@@ -35,6 +35,23 @@ load ../helper
   for page in $(grep -rhoE '(results|shapes|kernels/example)/[A-Za-z_]+\.md' "$ROOT"/cli "$ROOT"/kernels --include='*.c' | sort -u); do
     [ -s "$at/share/attnbench/doc/$page" ] || fail "share/attnbench/doc/$page is not installed"
   done
+  # No link of a page leads nowhere, and a command that describe prints finds its example.
+  python - "$at/share/attnbench" <<'LINKS' || fail "dead links"
+import pathlib, re, sys
+dead = []
+for page in pathlib.Path(sys.argv[1]).rglob("*.md"):
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        if not re.match(r"#|[a-z]+:", target) and not (page.parent / target.split("#")[0]).exists():
+            dead.append(f"{page}: {target}")
+sys.exit("\n".join(dead) or 0)
+LINKS
+  must 0 capture "$at/bin/attnbench" describe fa3
+  for path in results/h200/rivals.md kernels/example/callables.py; do
+    expect_out "$path"
+    [ -s "$at/share/attnbench/doc/$path" ] || fail "doc/$path is not installed"
+  done
+  expect_out "in       $(realpath "$at/share/attnbench/doc")"
+  tr -d "'" <"$OUT" | grep -qF -- "--load $(realpath "$at/share/attnbench/doc")/kernels/example/callables.py:flash" || fail "$(cat "$OUT")"
   for script in "$at"/share/attnbench/scripts/*.py; do
     must 0 capture env -u ATTNBENCH PATH="$at/bin:$PATH" "$ATTN_PYTHON" "$script" --help
   done

@@ -40,6 +40,63 @@ CHECK
   expect_err 'nothing to bisect: cannot tell: 8 of 8 series have fewer than 6 runs'
 }
 
+@test "history --bisect: the threshold of a slowdown to 2.5 times the time is one that ab takes" {
+  python tests/history_runs.py "$BASE" "$TMP/runs" 24 2.468
+  must 1 attn history "$TMP/runs" --allow-edited --bisect
+  expect_out_matches '^# .*: \+14[0-9.]+ %$' '--threshold 50\.00 '
+  threshold=$(grep -oE -m 1 -- '--threshold [0-9.]+' "$OUT")
+  # shellcheck disable=SC2086 # two words
+  must 0 attn compare "$BASE" "$BASE" --noise=warn $threshold
+}
+
+# figures PAGE: of each curve the series, its title's last word, and where its points and texts lie, from the page's SVG.
+figures() {
+  python - "$1" <<'READ'
+import json, re, sys
+found = []
+for figure in open(sys.argv[1]).read().split("<figure ")[1:]:
+    points = re.search(r'class="line" d="M([^"]*)"', figure)[1].split("L")
+    number = r"([0-9.]+)"
+    found.append({
+        "name": re.search("<figcaption>(.*?): ", figure)[1] + re.search("<small>.*?([.][a-z]*)</small>", figure)[1],
+        "from": re.search("from its ([a-z ]*)</title>", figure)[1],
+        "y": [float(point.split()[1]) for point in points],
+        "zero": float(re.search(rf'd="M[0-9.]+ {number}H[0-9.]+"/><text [^>]*>0</text>', figure)[1]),
+        "notes": [[float(x), anchor, text] for x, anchor, text in
+                  re.findall(rf'<text x="{number}" y="[0-9]+" text-anchor="(start|end)" class="note">([^<]*)<', figure)]})
+print(json.dumps(found))
+READ
+}
+
+@test "a curve's 0 is its first level: the mean of a steady series, where the line of one that drifts begins" {
+  python tests/history_runs.py "$BASE" "$TMP/runs" 30 1 1.2
+  must 0 attn history "$TMP/runs" --allow-edited --html "$TMP/h.html"
+  expect_out drifts
+  figures "$TMP/h.html" >"$TMP/figures.json"
+  python - "$TMP/figures.json" <<'CHECK' || fail "$(cat "$TMP/figures.json")"
+import json, sys
+figures = json.load(open(sys.argv[1]))
+assert len(figures) == 8 and [f["from"] for f in figures].count("start") == 1, figures
+for figure in figures:
+    y, middle = figure["y"], (len(figure["y"]) - 1) / 2
+    mean = sum(y) / len(y)
+    slope = sum((i - middle) * v for i, v in enumerate(y)) / sum((i - middle) ** 2 for i in range(len(y)))
+    assert figure["from"] in ("mean", "start"), figure["from"]
+    first = mean if figure["from"] == "mean" else mean - slope * middle
+    assert abs(figure["zero"] - first) < 1.5, (figure["name"], figure["zero"], first)
+CHECK
+  grep -q 'relative to the mean' "$TMP/h.html" && grep -q 'relative to the first level' "$TMP/h.html" || fail "legends"
+}
+
+@test "the text of a change near the edge of its curve is not cut off" {
+  python tests/history_runs.py "$BASE" "$TMP/runs" 24
+  rm "$TMP"/runs/2026-01-2[234].json
+  must 1 attn history "$TMP/runs" --allow-edited --html "$TMP/h.html"
+  figures "$TMP/h.html" >"$TMP/figures.json"
+  expect_json "$TMP/figures.json" 'sum(len(f["notes"]) for f in d) == 1'
+  expect_json "$TMP/figures.json" 'all(x - len(t) * 6.5 > 0 if a == "end" else x + len(t) * 6.5 < 400 for f in d for x, a, t in f["notes"])'
+}
+
 # to_own_kernel CHANGES: the runs are of kernels in another repository, measured by an attnbench that changes at run CHANGES.
 to_own_kernel() {
   python - "$TMP/runs" "$1" <<'EDIT'
@@ -107,10 +164,38 @@ CHECK
   expect_out 'in 3 runs of commits c000005 to c000003'
   grep -q 'in 3 runs of commits c000005 to c000003' "$TMP/h.html" || fail "the page's counts"
   [ "$(grep -o ',hot,.*' "$TMP/h.csv" | cut -d, -f5 | paste -sd' ')" = "c000005 c000001 c000003" ] || fail "$(cat "$TMP/h.csv")"
-  expect_refusal 2 'give a date' -- history "$TMP/runs" --since yesterday
+  for date in yesterday 2025-13-40 2025-02-29 2025-00-01 2025-01-01T24:00:00Z ''; do
+    expect_refusal 2 "$([ -n "$date" ] && echo 'give a date' || echo 'needs a value')" -- history "$TMP/runs" --since "$date"
+  done
+  must 0 attn history "$TMP/runs" --allow-edited --since 2024-02-29T23:59:59Z
   mkdir "$TMP/empty"
   expect_refusal 7 'holds no run' -- history "$TMP/empty"
   expect_refusal 7 'cannot be opened' -- history "$TMP/nowhere"
+}
+
+@test "history: a selection that keeps nothing is refused, since it could never fail" {
+  python tests/history_runs.py "$BASE" "$TMP/runs" 8 1
+  expect_refusal 2 "no row in $TMP/runs is of \"cpu_flsh\"; did you mean cpu_flash?" -- history "$TMP/runs" --allow-edited --variants cpu_ref,cpu_flsh
+  expect_refusal 2 'no row with a time meets --filter and --variants' -- history "$TMP/runs" --allow-edited --filter D=77
+  # Of several files one is enough.
+  python - "$TMP/runs/2026-01-01.json" <<'EDIT'
+import json, sys
+report = json.load(open(sys.argv[1]))
+report["results"] = [r for r in report["results"] if r["variant"] != "cpu_ref"]
+report["summary"]["cells"] = len(report["results"])
+json.dump(report, open(sys.argv[1], "w"))
+EDIT
+  must 0 attn history "$TMP/runs" --allow-edited --variants cpu_ref
+}
+
+@test "history reads a folder that is a link, and follows no links to folders in it" {
+  python tests/history_runs.py "$BASE" "$TMP/all/runs" 4 1
+  python tests/history_runs.py "$BASE" "$TMP/all/others" 8 1
+  ln -s .. "$TMP/all/runs/loop"
+  ln -s "$TMP/all/others/2026-01-07.json" "$TMP/all/runs"
+  ln -s all/runs "$TMP/link"
+  must 0 attn history "$TMP/link" --allow-edited
+  expect_out 'in 5 runs, 2026-01-01 to 2026-01-07'
 }
 
 @test "a table of history goes into pandas, DuckDB and polars" {
@@ -243,4 +328,19 @@ JUDGE
   grep -q '>3f142e6</text>' "$TMP/h.html" && grep -q '>e8025f6</text>' "$TMP/h.html" || fail "the ends of the curves"
   [ "$(grep -oE 'y="[0-9]+" text-anchor="start" class="note">[-+][0-9.]+ % (a2c534a|e924b6c)' "$TMP/h.html" | cut -d'"' -f2 | sort | uniq -c | awk '{print $1}' | paste -sd' ')" = "2 2" ] ||
     fail "the texts of changes"
+}
+
+@test "the changes of a history fit into 80 columns, and its first line counts them" {
+  local runs=results/h100/history
+  COLUMNS=80 must 1 attn history "$runs/runs" --commits "$runs/commits"
+  expect_out '2 series are slower since a commit; 6 changes in 4 series in all'
+  expect_out '+32.2 % 1,16,2048,128 bf16 causal wgmma' 'B,H,S,D' ' a2c534a'
+  refute_out '~'
+  awk 'length > 80 { exit 1 }' "$OUT" || fail "lines of more than 80 letters"
+  COLUMNS=160 must 1 attn history "$runs/runs" --commits "$runs/commits"
+  expect_out 'B1.H16.Hkv16.Sq2048.Skv2048.D128.bf16.causal wgmma' 'later changes are in it'
+  refute_out 'B,H,S,D'
+  python tests/history_runs.py "$BASE" "$TMP/runs" 30 1 1.2
+  must 0 attn history "$TMP/runs" --allow-edited
+  expect_out 'no series is slower because of a commit; 1 series drifts'
 }

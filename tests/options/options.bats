@@ -34,7 +34,10 @@ load ../helper
 
 @test "a part of an option's name, a misspelt mask and a misspelt cell offer the one that was meant" {
   expect_refusal 2 'did you mean --time-budget?' -- --sweep v3 --budget 5
+  expect_refusal 2 'did you mean --time-budget?' -- --sweep v3 --budgt 5
+  expect_refusal 2 'did you mean the verb history' -- hist runs/
   expect_refusal 2 'did you mean causal?' -- --shape B=1,H=1,S=8,D=8,casual
+  expect_refusal 2 'did you mean causal?' -- --sweep v3 --filter casual
   expect_refusal 2 'did you mean window?' -- --shape B=1,H=1,S=8,D=8,windw=1:2
   expect_refusal 2 'did you mean B1.H8.Hkv8.Sq512.Skv512.D64.f16.full/scalar?' -- --sweep v3 --only B1.H8.Hkv8.Sq512.Skv512.D64.f16.full/scaler
   expect_refusal 2 'did you mean B1.H8.Hkv8.Sq512.Skv512.D64.f16.full/scalar?' -- --sweep v3 --only B1.H8.Hkv8.Sq512.Skv512.D64.f16.ful/scalar
@@ -77,7 +80,6 @@ paged KV,page, a member of the problem
 varlen,batch, a member of the problem
 cu_seqlens_q,batch, a member of the problem
 speedup_vs,vs ref, a column of the table
-bounds,bound_by, what bounds the time of a row
 MLA,mla, a variant for GPUs
 GQA,H, a member of the problem
 TFLOPS,rate, a column of the table
@@ -160,6 +162,22 @@ WORDS
   must 0 attn describe e4m3
   expect_out "e4m3 is taken by cpu_ref, cpu_flash, serial, scalar, wgmma_fp8"
   expect_refusal 2 'did you mean left_out?' -- describe left_ou
+}
+
+@test "describe knows every column of a history, and lists the exit codes" {
+  COLUMNS=250 attn history results/h100/history/runs --commits results/h100/history/commits
+  grep -E '^  what |^variant ' "$OUT" | tr -s ' ' '\n' | grep -vE '^(vs|ref|)$' >"$TMP/headings"
+  for heading in surely left against now; do grep -qx "$heading" "$TMP/headings" || fail "no column $heading: $(cat "$OUT")"; done
+  while read -r heading; do must 0 attn describe "$heading"; done <"$TMP/headings"
+  must 0 attn describe series
+  attn describe left
+  expect_out 'the newest level of the series, compared with the one before the change'
+  attn describe bounds
+  expect_out 'the 95 % bounds of the change' 'bound_by'
+  attn describe exit
+  expect_out '4        a cell has no result' '143      terminated'
+  attn describe fastest
+  expect_out 'above the table'
 }
 
 @test "describe shows a shape that the variant takes, and the command that measures it" {

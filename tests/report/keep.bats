@@ -21,6 +21,7 @@ setup() {
   refute_out "Sq16"
   expect_out_matches 'cpu_ref .*ok'
   expect_refusal 2 'no row of these files' -- report "$TMP/a.json" "$TMP/b.json" --filter S=9
+  expect_refusal 2 'in these files is of "cpu_flush"; did you mean cpu_flash?' -- report "$TMP/a.json" "$TMP/b.json" --variants cpu_ref,cpu_flush
 }
 
 @test "what selects nothing is a usage error" {

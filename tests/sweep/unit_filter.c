@@ -27,6 +27,7 @@ TEST(a_filter_keeps_what_meets_it) {
       {"B!=2,4", false, false},
       {"S!=512", false, true},
       {"H=8", true, false},
+      {"dtype=f16,bf16", true, true},
       {"Hkv=8", true, true},
       {"H=32", false, false},
       {"D=0000000064", true, false},
@@ -76,6 +77,13 @@ TEST(a_wrong_filter_is_refused) {
       {"S=4294967296", "is not understood; give a whole number from 1 to 1048576"},
       {"S=1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33", "more than 32"},
       {"S!1", "is not KEY=VALUE"},
+      {"casual", "did you mean causal?"},
+      {"windw", "did you mean window?"},
+      {"bf61", "did you mean bf16?"},
+      {"D=64,S=9999", "give each test a --filter of its own: --filter 'D=64' --filter 'S=9999'"},
+      {"D=64,128,causal", "--filter 'D=64,128' --filter 'causal'"},
+      {"causal,D=64", "--filter 'causal' --filter 'D=64'"},
+      {"causal,bf16", "--filter 'causal' --filter 'bf16'"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     struct filter filter;
