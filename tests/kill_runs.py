@@ -120,7 +120,8 @@ def expect_files(allowed, replacing):
 
 def shape_of(value):
     if isinstance(value, dict):
-        return {key: item if key == "count" else shape_of(item) for key, item in value.items()}
+        # A time says settled_alone only where processes do not agree, which depends on the machine.
+        return {key: item if key == "count" else shape_of(item) for key, item in value.items() if key != "settled_alone"}
     return len(value) if isinstance(value, list) and value and not isinstance(value[0], str) else value is None
 
 

@@ -43,6 +43,22 @@ TEST(a_machine_that_was_busy_now_and_then_is_no_lie) {
   assert_false(is_believed(2, 9, PAIRS));
 }
 
+/* The mean is 3.3 standard errors away from 0, which the scatter of five pairs reaches by chance in 3 % of all cases.
+ */
+TEST(scatter_of_few_pairs_is_no_lie) {
+  static const double seen_s[PAIRS] = {2.2, 2.9, 2.4, 3.3, 2.6};
+  static struct journal_data base = {.wall_s = 2}, now = {.wall_s = 2};
+  struct witness witness = {.now.count = 0};
+  struct compare compare = {.base = &base, .now = &now, .comparable = true};
+  for (uint32_t i = 0; i < PAIRS; ++i) {
+    witness_add(&witness.base, &base, (const double[WITNESS_COUNT]){2.05, 2.1});
+    witness_add(&witness.now, &now, (const double[WITNESS_COUNT]){seen_s[i], seen_s[i] + 0.05});
+  }
+  assert_true(witness_doubts(&witness));
+  witness_judge(&witness, &compare);
+  assert_true(compare.comparable);
+}
+
 /* Fewer pairs than a verdict needs: what they say is doubted, and more have to tell. */
 TEST(few_pairs_leave_a_doubt) {
   static struct journal_data base = {.wall_s = 2}, now;

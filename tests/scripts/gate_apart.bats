@@ -106,7 +106,7 @@ PY
   for how in none $APART_HOW; do
     : >"$TMP/ci/env"
     # 0, 1, 2, and the folder that ls reads
-    APART_HOW=$how apart sh -c 'ls /proc/self/fd; echo evil >&9; echo evil >&3' 3>>"$TMP/ci/env" 9>>"$TMP/ci/env" 255>>"$TMP/ci/env"
+    APART_HOW=$how apart sh -c 'ls /proc/self/fd; echo evil >&9; echo evil >&3' 3>>"$TMP/ci/env" 9>>"$TMP/ci/env" 55>>"$TMP/ci/env"
     [ "$(grep -c '^[0-9]*$' "$OUT")" -eq 4 ] || fail "open are $(paste -sd' ' "$OUT")"
     [ ! -s "$TMP/ci/env" ] || fail "a file of the job was written"
   done
