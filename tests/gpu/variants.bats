@@ -27,7 +27,7 @@ setup() { need_gpu; }
 @test "random shapes: every variant that takes one is right (ATTN_SEED draws others)" {
   python tests/data/random_sweep.py "${ATTN_SEED:-11}" 300 plain >"$TMP/random.json"
   must 0 attn --sweep "$TMP/random.json" --device cuda --check-only --json "$TMP/r.json" --variants "auto,serial,scalar,scalar_quad,\
-wmma,wmma_qk,cp_async,mma_swizzle,mma_swizzle:stages=1,wgmma,wgmma:persistent=0,wgmma:warpgroups=1,wgmma_general,cluster_split,\
+wmma,wmma_qk,cp_async,mma_swizzle,mma_swizzle:stages=1,wgmma,wgmma:persistent=0,wgmma:warpgroups=1,wgmma_general,wgmma_paged,cluster_split,\
 cluster_split:wgmma=1,cluster_split:groups=1,decode,decode:path=1,decode:splits=7,\
 decode_general,decode_general:warps=2,blocks=2,split_kv,split_kv_atomic,one_query"
   expect_json "$TMP/r.json" '{r["status"] for r in d["results"]} == {"ok", "skipped"} and d["summary"]["ok"] >= 1500'
@@ -47,7 +47,7 @@ decode_general,decode_general:warps=2,blocks=2,split_kv,split_kv_atomic,one_quer
   local example
   example=$(dirname "$ATTNBENCH")/example.so
   [ -f "$example" ] || example=$(make -s print-BUILD)/example.so
-  must 0 attn --sweep tests/data/sweeps/axes.json --load "$example" --variants serial,scalar,wgmma,wgmma_general,cudnn,example_warp \
+  must 0 attn --sweep tests/data/sweeps/axes.json --load "$example" --variants serial,scalar,wgmma,wgmma_general,wgmma_paged,cudnn,example_warp \
     --device cuda --check-only --json "$TMP/r.json"
   expect_json "$TMP/r.json" '{r["status"] for r in d["results"]} == {"ok", "skipped"}'
   expect_json "$TMP/r.json" 'all(r["status"] == "ok" for r in d["results"] if r["variant"] in ("serial", "scalar", "example_warp"))'
