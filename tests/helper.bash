@@ -112,12 +112,10 @@ must() {
 found() {
   { cat "$1" && sed -e ':a' -e '$!N; s/\n  */ /; ta' -e 'P; D' "$1"; } 2>/dev/null | grep -q "$2" -e "$3"
 }
-# each_found FILE GREP-OPTION COMPLAINT TEXT...: also where a paragraph that is not indented goes on.
+# each_found FILE GREP-OPTION COMPLAINT TEXT...
 each_found() {
   local text
-  for text in "${@:4}"; do
-    found "$1" "$2" "$text" || { [ "$2" = -F ] && tr '\n' ' ' <"$1" | grep -qF -e "$text"; } || fail "$3: $text"
-  done
+  for text in "${@:4}"; do found "$1" "$2" "$text" || fail "$3: $text"; done
 }
 expect_out() { each_found "$OUT" -F "stdout lacks" "$@"; }
 expect_err() { each_found "$ERR" -F "stderr lacks" "$@"; }
