@@ -263,12 +263,12 @@ enum exit_code compare_exit_code_of(const struct compare_settings *settings, enu
   return code == EXIT_CODE_INCONCLUSIVE && settings->noise_is_ok ? EXIT_CODE_OK : code;
 }
 
-/* The first of these that any row asks for. */
 const struct record *compare_unmeasured(const struct compare *compare) {
   const struct journal_data *now = compare->now;
   return failures_lack_result(now) ? failures_loaded_skipped(now->records, now->record_count) : NULL;
 }
 
+/* The first of these that any row asks for. */
 static enum exit_code worst_code(const struct compare *compare) {
   const struct compare_settings *settings = &compare->settings;
   static const enum exit_code order[] = {EXIT_CODE_WRONG, EXIT_CODE_COVERAGE, EXIT_CODE_REGRESSION,

@@ -176,8 +176,7 @@ const struct columns_word *columns_word(uint32_t index) {
        "uses, tensor cores (tensor) or fp32 units (fp32), or the bandwidth of DRAM (dram) where moving the bytes "
        "takes longer than the operations. Where all tensors of a case fit in L2, they stay there from one hot "
        "launch to the next, so DRAM is no limit of that case. Peaks are those at the highest clock. Rows of one case "
-       "may have "
-       "different limits"},
+       "may have different limits"},
       {"grid, blocks", "blocks of the launch along x, y and z, and their number"},
       {"waves",
        "blocks of the launch, divided by the blocks that the GPU can hold at once. Below 1 a part of the GPU "
