@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/base/calendar.h"
 #include "cli/base/output.h"
 #include "cli/base/owned.h"
 #include "cli/base/text.h"
@@ -124,29 +125,8 @@ static struct status order(struct reader *reader) {
   return status_ok();
 }
 
-static int two_digits(const char *text) { return 10 * (text[0] - '0') + (text[1] - '0'); }
-
-static int days_of(int year, int month) {
-  static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-  const bool is_leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-  return days[month - 1] + (month == 2 && is_leap);
-}
-
-/* Of a text of the shape 0000-00-00, or 0000-00-00T00:00:00Z. */
-static bool is_in_calendar(const char *text) {
-  const int year = 100 * two_digits(text) + two_digits(text + 2), month = two_digits(text + 5),
-            day = two_digits(text + 8);
-  if (month < 1 || month > 12 || day < 1 || day > days_of(year, month)) return false;
-  return text[10] == '\0' || (two_digits(text + 11) < 24 && two_digits(text + 14) < 60 && two_digits(text + 17) < 60);
-}
-
 static struct status check_since(const char *since) {
-  static const char shape[] = "0000-00-00T00:00:00Z";
-  const size_t length = since != NULL ? strlen(since) : 0;
-  bool is_date = length == 10 || length == sizeof shape - 1;
-  for (size_t i = 0; i < length && is_date; ++i)
-    is_date = shape[i] == '0' ? since[i] >= '0' && since[i] <= '9' : since[i] == shape[i];
-  if (since == NULL || (is_date && is_in_calendar(since))) return status_ok();
+  if (since == NULL || calendar_is_day(since) || calendar_is_second(since)) return status_ok();
   return status_make(STATUS_USAGE, "--since %s: give a date, such as 2026-11-20 or 2026-11-20T11:04:00Z", since);
 }
 

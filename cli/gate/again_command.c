@@ -70,7 +70,7 @@ static void append_kept(const struct word *word, const char **command, char *out
  * that of its commit. */
 static bool is_attnbench(const struct run_info *run, const struct word *program) {
   static const char script[] = ".py";
-  if (run->tool[0] != '\0' && strcmp(run->tool, "attnbench") != 0) return false;
+  if (!run_info_is_own(run)) return false;
   const size_t quote = program->length > 0 && program->at[program->length - 1] == '\'', length = sizeof script - 1;
   return program->length < length + quote ||
          strncmp(program->at + program->length - quote - length, script, length) != 0;

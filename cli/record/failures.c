@@ -53,9 +53,8 @@ const struct record *failures_loaded_skipped(const struct record *records, size_
 }
 
 bool failures_lack_result(const struct journal_data *data) {
-  const bool is_ours = data->run.tool[0] == '\0' || strcmp(data->run.tool, "attnbench") == 0;
   size_t skipped = 0;
-  if (data->run.shard[0] != '\0' || !is_ours || data->record_count == 0) return false;
+  if (data->run.shard[0] != '\0' || !run_info_is_own(&data->run) || data->record_count == 0) return false;
   for (size_t i = 0; i < data->record_count; ++i) skipped += data->records[i].status == CELL_skipped;
   if (skipped == data->record_count) return true;
   return !data->is_complete_as_is && failures_loaded_skipped(data->records, data->record_count) != NULL;

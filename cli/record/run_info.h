@@ -2,6 +2,7 @@
 #pragma once
 
 #include <limits.h>
+#include <string.h>
 
 #include "cli/base/program.h"
 #include "cli/sweep/cells.h"
@@ -85,3 +86,8 @@ struct run_info {
   char profiled[PROFILED_TEXT_MAX]; /* the tool inside the process that measured (profiled_tool); "" when none */
   uint32_t profile_launches;        /* launches per cell for a profiler to capture (--profile); 0: rows were timed */
 };
+
+/* Did attnbench measure it? Another program's report has checks, and a duration of its run, of its own. */
+static inline bool run_info_is_own(const struct run_info *run) {
+  return run->tool[0] == '\0' || strcmp(run->tool, "attnbench") == 0;
+}

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/base/calendar.h"
 #include "cli/record/field_tables.h"
 #include "kernels/gpu_models.h"
 
@@ -191,16 +192,11 @@ static bool has_equal_rounds(const struct record *record) {
   return true;
 }
 
-/* Another program has checks, and a duration of its run, of its own. */
-static bool is_own(const struct journal_data *data) {
-  return data->run.tool[0] == '\0' || strcmp(data->run.tool, "attnbench") == 0;
-}
-
-/* Is the run by attnbench 0.3.0 or later, from beginning to end? */
+/* Is the run one of attnbench 0.3.0 or later, from beginning to end? */
 static bool tells_rows(const struct journal_data *data) {
   unsigned major = 0, minor = 0;
-  return is_own(data) && data->run.resumed == 0 && sscanf(data->run.version, "%u.%u", &major, &minor) == 2 &&
-         (major > 0 || minor >= 3);
+  return run_info_is_own(&data->run) && data->run.resumed == 0 &&
+         sscanf(data->run.version, "%u.%u", &major, &minor) == 2 && (major > 0 || minor >= 3);
 }
 
 static bool lacks_rows(const struct journal_data *data, const struct check_record *check) {
@@ -226,6 +222,11 @@ static const char *cell_problem(const struct journal_data *data, const struct re
 }
 
 /* ---- the whole ----------------------------------------------------------------------------------------------- */
+
+/* Did attnbench measure it from beginning to end in one go? */
+static bool is_one_run(const struct run_info *run) {
+  return run_info_is_own(run) && run->resumed == 0 && run->merged_shards == 0;
+}
 
 static struct status check_state(const char *path, const struct journal_data *data) {
   const char *state = data->state;
@@ -257,7 +258,7 @@ static const struct record *find_dropped(const struct journal_data *data) {
 /* NULL, or a timed cell without samples, though others of its run have theirs (--samples). A part of a run that was
  * continued or merged may have been without. */
 static const struct record *find_sampleless(const struct journal_data *data) {
-  const bool is_one = is_own(data) && data->run.resumed == 0 && data->run.merged_shards == 0;
+  const bool is_one = is_one_run(&data->run);
   const struct record *without = NULL;
   bool any = false;
   for (size_t i = 0; i < data->record_count && is_one; ++i) {
@@ -316,24 +317,10 @@ static struct status check_overheads(const char *path, const struct journal_data
   return check_overhead(path, data, &data->device, data->event_overhead_us);
 }
 
-/* As strftime writes it, in UTC: 2026-11-20T11:04:00Z. */
-static bool is_date(const char *text) {
-  static const char form[] = "dddd-dd-ddTdd:dd:ddZ";
-  unsigned month = 0, day = 0, hour = 0, minute = 0, second = 0;
-  if (strlen(text) != strlen(form)) return false;
-  for (size_t i = 0; form[i] != '\0'; ++i) {
-    const bool is_digit = text[i] >= '0' && text[i] <= '9';
-    if (form[i] == 'd' ? !is_digit : text[i] != form[i]) return false;
-  }
-  sscanf(text, "%*4u-%2u-%2uT%2u:%2u:%2uZ", &month, &day, &hour, &minute, &second);
-  return month >= 1 && month <= 12 && day >= 1 && day <= 31 && hour <= 23 && minute <= 59 && second <= 60;
-}
-
 /* The duration of a run that was continued is that of its last part, and shards may have been. A run without an end
  * has none. */
 static const struct record *find_too_long(const struct journal_data *data) {
-  const bool is_known =
-      is_own(data) && data->run.resumed == 0 && data->run.merged_shards == 0 && strcmp(data->state, "partial") != 0;
+  const bool is_known = is_one_run(&data->run) && strcmp(data->state, "partial") != 0;
   for (size_t i = 0; i < data->record_count && is_known; ++i) {
     if (data->records[i].wall_s > 1.01 * data->wall_s) return &data->records[i];
   }
@@ -341,7 +328,7 @@ static const struct record *find_too_long(const struct journal_data *data) {
 }
 
 static struct status check_run(const char *path, const struct journal_data *data) {
-  if (!is_date(data->run.started_utc))
+  if (!calendar_is_second(data->run.started_utc))
     return status_make(STATUS_INPUT, "%s: its run started at \"%s\", which is no date; measure again", path,
                        data->run.started_utc);
   const struct record *record = find_too_long(data);
