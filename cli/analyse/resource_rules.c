@@ -57,11 +57,13 @@ static uint32_t most_registers(const struct rules_row *row, uint32_t pass) {
 }
 
 static double smem_lack(const struct rules_row *row, uint32_t pass) {
-  return most_smem_bytes(row, pass) > 0 ? occupancy_lack(row, pass, "shared memory") : 0;
+  const double lack = occupancy_lack(row, pass, "shared memory");
+  return lack > 0 && most_smem_bytes(row, pass) > 0 ? lack : 0;
 }
 static double register_lack(const struct rules_row *row, uint32_t pass) {
   const bool on_purpose = row->record->math != ATTN_MATH_FP32 && evidence_in_registers(row->record);
-  return on_purpose || most_registers(row, pass) == 0 ? 0 : occupancy_lack(row, pass, "registers");
+  const double lack = on_purpose ? 0 : occupancy_lack(row, pass, "registers");
+  return lack > 0 && most_registers(row, pass) > 0 ? lack : 0;
 }
 
 bool resource_rules_smem_limits_occupancy(const struct rules_row *row, struct finding *f) {
