@@ -80,22 +80,27 @@ static struct status describe_plans(FILE *out, const struct attn_variant *varian
   return status_ok();
 }
 
-/* The command that measures it, for the shapes that were asked for, with what it was loaded from. */
-static void describe_command(FILE *out, const struct attn_variant *variant, const struct options *options,
-                             const char *usual) {
-  char text[1024] = "";
-  text_append(text, sizeof text, "attnbench");
-  for (size_t i = 0; i < options->shape.count; ++i) {
-    text_append(text, sizeof text, " --shape ");
-    text_append_word(text, sizeof text, options->shape.item[i]);
+/* The option for each item, " --shape B=1,S=512": as the shell reads it, however long it is. */
+static struct status put_option(FILE *out, const char *option, const struct options_list *list) {
+  for (size_t i = 0; i < list->count; ++i) {
+    const size_t size = 4 * strlen(list->item[i]) + sizeof "''"; /* an apostrophe becomes four characters */
+    OWNED_ARRAY(char, word, size, "characters");
+    text_append_word(word, size, list->item[i]);
+    fprintf(out, " %s %s", option, word);
   }
-  if (options->shape.count == 0) text_append(text, sizeof text, " --shape %s", usual);
-  for (size_t i = 0; i < options->load.count; ++i) {
-    text_append(text, sizeof text, " --load ");
-    text_append_word(text, sizeof text, options->load.item[i]);
-  }
-  text_append(text, sizeof text, " --variants %s", variant->name);
-  fprintf(out, "measure  %s\n", text); /* one line, so that it can be copied */
+  return status_ok();
+}
+
+/* The command that measures it, for the shapes that were asked for, with what it was loaded from: one line, so that
+ * it can be copied. */
+static struct status describe_command(FILE *out, const struct attn_variant *variant, const struct options *options,
+                                      const char *usual) {
+  fprintf(out, "measure  attnbench");
+  TRY(put_option(out, "--shape", &options->shape));
+  if (options->shape.count == 0) fprintf(out, " --shape %s", usual);
+  TRY(put_option(out, "--load", &options->load));
+  fprintf(out, " --variants %s\n", variant->name);
+  return status_ok();
 }
 
 static const char *runs_on(const struct attn_variant *variant) {
@@ -127,8 +132,7 @@ static struct status describe_variant(FILE *out, const struct attn_variant *vari
   describe_tunables(out, variant);
   describe_picks(out, variant->picks);
   TRY(describe_plans(out, variant, options, usual, gpu));
-  describe_command(out, variant, options, usual);
-  return status_ok();
+  return describe_command(out, variant, options, usual);
 }
 
 /* ---- the problem ----------------------------------------------------------------------------------------------- */
@@ -287,9 +291,9 @@ static const struct word glossary[] = {
      "of a history: what times are compared with, so that a slow card does not look like a slow kernel. It is the "
      "reference in turns, the vendor's rows of the same run (anchors), or nothing (raw time)"},
     {"stands, partly reverted, reverted",
-     "how much of a change the newest level of its series still has. A change stands if it is more than half of it. "
-     "It "
-     "is partly reverted if it is at most half, but surely (95 %) more than 0.5 %. Else it is reverted"},
+     "how much of a change the newest level of its series still has. A change stands if more than half of "
+     "it is left. It is partly reverted if at most half of it is left, but surely (95 %) more than 0.5 %. Else it is "
+     "reverted"},
     {"drifts", "of a series in a history: a line fits it better than steps, so that no commit is to blame"},
     {"GB/s",
      "the bytes of all tensors, each counted once, over the time. Above the bandwidth of DRAM the tensors stay in "
