@@ -92,6 +92,14 @@ inline const char *check_device(const struct device_info &device, uint32_t smem_
   return nullptr;
 }
 
+/* What the variants on wgmma ask before they look at a shape; NULL when it holds. */
+inline const char *check_hopper(const struct device_info &device) {
+  if (device.kind != DEVICE_CUDA) return "the device must be a CUDA GPU";
+  if (device.cc_major != 9 || device.cc_minor != 0)
+    return "the compute capability must be 9.0: wgmma exists on Hopper alone";
+  return nullptr;
+}
+
 /* For grids with q tiles (or something smaller) on x, Hq on y and B on z. */
 inline const char *check_grid_hb(const attn_problem &shape) {
   if (shape.Hq > kGridYzMax) return "Hq must be at most 65535, the limit of grid.y";

@@ -69,14 +69,14 @@ ATTN_HD inline Tiles all_tiles(const attn_mask &mask, uint32_t keys) {
 
 /* ---- planning ------------------------------------------------------------------------------------------------- */
 
-/* Items of all sequences and heads, with q tiles of `rows` queries of `pack` neighbouring heads. */
-inline uint64_t items(const attn_problem &shape, uint32_t rows, uint32_t pack = 1) {
+/* Items of all sequences and heads, with q tiles of `rows` queries of `tile_heads` neighbouring heads. */
+inline uint64_t items(const attn_problem &shape, uint32_t rows, uint32_t tile_heads = 1) {
   uint64_t tiles = 0;
   for (uint32_t i = 0; i < attn_group_count(&shape); ++i) {
     const attn_group group = attn_group_of(&shape, i);
     tiles += (uint64_t)group.count * ceil_div(group.Sq, rows);
   }
-  return tiles * (shape.Hq / pack);
+  return tiles * (shape.Hq / tile_heads);
 }
 
 /* Tiles of `keys` keys that a warpgroup multiplies for its 64 rows: the mean over some that are spread over the rows,
@@ -145,12 +145,12 @@ inline uint32_t even_section(const std::vector<uint32_t> &length, uint32_t heads
   return best;
 }
 
-/* The order of the items for `blocks` blocks, with q tiles of `rows` queries of `pack` heads and tiles of `keys`
- * keys. `turn`: what lies between two items, in tiles. */
+/* The order of the items for `blocks` blocks, with q tiles of `rows` queries of `tile_heads` heads and tiles of
+ * `keys` keys. `turn`: what lies between two items, in tiles. */
 inline CausalOrder item_order(const attn_problem &shape, uint32_t rows, uint32_t keys, uint32_t blocks, double turn,
-                              uint32_t pack = 1) {
-  const uint32_t ratio = shape.Hq / shape.Hkv / pack,
-                 heads = (attn_is_ragged(&shape) ? 1 : shape.B) * (shape.Hq / pack);
+                              uint32_t tile_heads = 1) {
+  const uint32_t ratio = shape.Hq / shape.Hkv / tile_heads,
+                 heads = (attn_is_ragged(&shape) ? 1 : shape.B) * (shape.Hq / tile_heads);
   const uint32_t q_tiles = ceil_div(shape.Sq, rows), width = shape.D + shape.Dv;
   const bool grows = shape.left < 0 && shape.right >= 0; /* items become longer with their rows */
   std::vector<uint32_t> length;
@@ -188,14 +188,14 @@ inline const char *refusal(const attn_problem &shape) {
 }
 
 /* The passes `order`, of ragged batches and lists of blocks alone, and `main`, with q tiles of `rows` queries of
- * `pack` heads. `blocks`: as many as there are, each taking several items; 0: one for each item. */
+ * `tile_heads` heads. `blocks`: as many as there are, each taking several items; 0: one for each item. */
 inline void plan_passes(const attn_problem &shape, uint32_t rows, uint32_t keys, uint32_t groups, uint32_t blocks,
                         uint32_t smem_bytes, const void *order, const void *main, attn_plan *plan,
-                        uint32_t pack = 1) {
-  const uint32_t count = (uint32_t)items(shape, rows, pack), heads = shape.Hq / pack;
+                        uint32_t tile_heads = 1) {
+  const uint32_t count = (uint32_t)items(shape, rows, tile_heads), heads = shape.Hq / tile_heads;
   const unsigned covers_heads = shape.Hkv < shape.Hq && heads == shape.Hkv ? ATTN_COVERS_HKV : ATTN_COVERS_H;
   plan->pass_count = attn_is_ragged(&shape) || attn_is_sparse(&shape) ? 2 : 1;
-  plan->tile_q = rows * pack, plan->tile_kv = keys, plan->splits = 1;
+  plan->tile_q = rows * tile_heads, plan->tile_kv = keys, plan->splits = 1;
   if (plan->pass_count == 2) {
     plan->workspace_bytes = attn_is_ragged(&shape) ? 32 + 32ull * (count / heads) /* a RaggedOrder */
                                                    : sizeof(uint32_t) * (uint64_t)count;
@@ -295,14 +295,14 @@ inline SparseParams sort_params(const attn_buffers &buffers, uint32_t rows, cons
   return {main.lists, main.order, main.by_block, main.by_tiles, rows, static_cast<uint32_t *>(buffers.workspace)};
 }
 
-/* All but the tensor maps, for q tiles of `rows` queries of `pack` heads and tiles of `keys` keys. `turn_steps`: as
- * wgmma_params. */
+/* All but the tensor maps, for q tiles of `rows` queries of `tile_heads` heads and tiles of `keys` keys.
+ * `turn_steps`: as wgmma_params. */
 inline void settings_make(const attn_problem &shape, const attn_buffers &buffers, uint32_t rows, uint32_t keys,
-                          uint32_t blocks, double turn_steps, WgmmaGeneralParams *out, uint32_t pack = 1) {
-  const uint32_t heads = shape.Hq / pack, q_tiles = ceil_div(shape.Sq, rows);
+                          uint32_t blocks, double turn_steps, WgmmaGeneralParams *out, uint32_t tile_heads = 1) {
+  const uint32_t heads = shape.Hq / tile_heads, q_tiles = ceil_div(shape.Sq, rows);
   const double scale = 1 / sqrt((double)shape.D);
   out->items = shape.B * heads * q_tiles;
-  out->order = item_order(shape, rows, keys, blocks, turn_steps, pack);
+  out->order = item_order(shape, rows, keys, blocks, turn_steps, tile_heads);
   out->by_heads = divider(heads), out->by_ratio = divider(heads / shape.Hkv), out->by_tiles = divider(q_tiles);
   if (attn_is_sparse(&shape)) {
     out->sorted = static_cast<const uint32_t *>(buffers.workspace);
@@ -792,14 +792,12 @@ struct GeneralMultiplier : Multiplier<C> {
     const uint32_t lane = threadIdx.x % kWarp;
     const uint4 place = ptx::load_shared(more_info(round));
     const int32_t keys = (int32_t)place.w, tile_key = (int32_t)(tile * C::kKeys);
-    const int32_t position =
-        (int32_t)place.x + (int32_t)queries<C>(a, threadIdx.x % 128 / kWarp * 16); /* of the warp's first row */
-    const auto behind = [&](uint32_t rows) {                                       /* positions from that row on */
-                                             if constexpr (C::kPacked)
-                                               return (int32_t)(queries<C>(a, threadIdx.x % 128 / kWarp * 16 + rows) +
-                                                                place.x) -
-                                                      position;
-                                             return (int32_t)rows;
+    /* The position of the warp's first row, and how many positions behind it row `rows` is. */
+    const int32_t position = (int32_t)place.x + (int32_t)queries<C>(a, threadIdx.x % 128 / kWarp * 16);
+    const auto behind = [&](uint32_t rows) {
+      if constexpr (C::kPacked)
+        return (int32_t)(queries<C>(a, threadIdx.x % 128 / kWarp * 16 + rows) + place.x) - position;
+      return (int32_t)rows;
     };
     const int32_t first_key = tile_key + (int32_t)(lane % 4 * 2);
     const bool has_end =

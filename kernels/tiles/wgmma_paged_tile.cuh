@@ -4,7 +4,7 @@
  * are read once.
  *
  * A warpgroup may have no row of an item, as a sequence that is decoded has few. It then drops the item's tiles and
- * multiplies nothing. That could stop the others where warpgroups take turns, so they do not.
+ * multiplies nothing. In kernels whose warpgroups take turns, this could block the others. Here they take no turns.
  *
  * The copy engine fetches a tile of keys in boxes of a page each, or of a part of one. Behind the last key of a
  * sequence its last page may hold anything, NaN too. In K the mask removes it. In V it would be multiplied by

@@ -157,9 +157,7 @@ static const char *mla_refusal(const attn_problem &p) {
 }
 
 static const char *mla_supports(const attn_problem *p, const attn_tuning *tuning, const device_info *device) {
-  if (device->kind != DEVICE_CUDA) return "the device must be a CUDA GPU";
-  if (device->cc_major != 9 || device->cc_minor != 0)
-    return "the compute capability must be 9.0: wgmma exists on Hopper alone";
+  if (const char *why = check_hopper(*device)) return why;
   const char *refusal = mla_refusal(*p);
   if (refusal != nullptr) return refusal;
   const int32_t keys = tuning->value[MLA_KEYS];

@@ -248,9 +248,7 @@ static struct status wgmma_bind(const attn_problem *shape, const attn_plan *plan
 #endif
 
 static const char *wgmma_supports(const attn_problem *shape, const attn_tuning *tuning, const device_info *device) {
-  if (device->kind != DEVICE_CUDA) return "the device must be a CUDA GPU";
-  if (device->cc_major != 9 || device->cc_minor != 0)
-    return "the compute capability must be 9.0: wgmma exists on Hopper alone";
+  if (const char *why = check_hopper(*device)) return why;
   const WgmmaKernel *kernel = wgmma_choose(*shape, *tuning, device->sms);
   if (kernel == nullptr)
     return "no kernel is compiled for these tunables at this D: kernels/variants/wgmma.cu lists them";

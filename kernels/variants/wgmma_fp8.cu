@@ -138,9 +138,7 @@ static struct status bind(const attn_problem *shape, const attn_plan *plan, cons
 #endif
 
 static const char *supports(const attn_problem *shape, const attn_tuning *tuning, const device_info *device) {
-  if (device->kind != DEVICE_CUDA) return "the device must be a CUDA GPU";
-  if (device->cc_major != 9 || device->cc_minor != 0)
-    return "the compute capability must be 9.0: wgmma exists on Hopper alone";
+  if (const char *why = check_hopper(*device)) return why;
   if (attn_out_dtype(shape) == ATTN_F32) return "out_dtype must be f16 or bf16: it writes O in 16 bits";
   if (shape->Dv % 16 != 0) return "Dv must be a multiple of 16, as the copy engine takes whole 16-byte units";
   const Kernel *kernel = choose(*shape, *tuning, device->sms);

@@ -7,7 +7,7 @@
  *   tensor maps and cost nothing. What else there is:
  *   - A soft cap is a polynomial of three terms, valid where a warp's scores are below a quarter of the cap, as is
  *     usual in trained models. The same loop checks that. Where it fails, the warp computes the scores again, and
- * uses tanh until its scores are below that bound again.
+ *     uses tanh until its scores are below that bound again.
  *   - Under a window items are short, so the time between two items matters: there is a buffer for the next item's Q,
  *     the work infos are written before it is free, and the ring holds more tiles than warpgroups are apart.
  *   - Before a ragged batch, a kernel of one block reads the lengths and sorts the q tiles of all sequences, longest
@@ -160,9 +160,7 @@ static struct status general_bind(const attn_problem *shape, const attn_plan *pl
 #endif
 
 static const char *general_supports(const attn_problem *shape, const attn_tuning *tuning, const device_info *device) {
-  if (device->kind != DEVICE_CUDA) return "the device must be a CUDA GPU";
-  if (device->cc_major != 9 || device->cc_minor != 0)
-    return "the compute capability must be 9.0: wgmma exists on Hopper alone";
+  if (const char *why = check_hopper(*device)) return why;
   if (shape->Dv % 8 != 0) return "Dv must be a multiple of 8, as the copy engine takes whole 16-byte units";
   const GeneralKernel *kernel = general_choose(*shape, *tuning, device->sms);
   if (kernel == nullptr)

@@ -2,11 +2,11 @@
  * (kernels/tiles/wgmma_paged_tile.cuh).
  *
  * Idea: as wgmma_general. The query heads that share K and V are packed into a q tile, where their number divides 64:
- *   with four heads for a KV head, 128 rows are 32 queries of these four. A prefill then multiplies as many tiles as
- * before. A sequence that is decoded is one item for a KV head instead of four, and its keys are read once. One of
- * its two warpgroups has no row then, and multiplies nothing. A warp fetches tiles of keys, each lane a page of it,
- * and reads the page table two tiles ahead. Items are taken longest first, a section of KV heads at a time, so that
- * long decodes start with long prefills. At any time some SMs wait for memory and others for tensor cores.
+ *   with four heads for a KV head, 128 rows are 32 queries of these four. A prefill then multiplies as many tiles
+ *   as before. A sequence that is decoded is one item for a KV head instead of four, and its keys are read once. One
+ *   of its two warpgroups has no row then, and multiplies nothing. A warp fetches tiles of keys, each lane a page of
+ *   it, and reads the page table two tiles ahead. Items are taken longest first, a section of KV heads at a time, so
+ *   that long decodes start with long prefills. At any time some SMs wait for memory and others for tensor cores.
  *
  * Source: FlashAttention-3 for heads packed into a tile; mla (this repository) for pages by the copy engine.
  *
@@ -14,8 +14,8 @@
  *   prefills and decodes into two launches, one of which leaves the memory idle and the other one the tensor cores.
  *
  * Cannot: share the keys of one sequence among SMs, so that a long decode alone takes as long as one SM needs for
- *   its keys (decode_general). Take pages of fewer than 8 tokens, or e4m3. Run anywhere but on compute
- * capability 9.0.
+ *   its keys; use decode_general for that. Take pages of fewer than 8 tokens, or e4m3. Run anywhere but on compute
+ *   capability 9.0.
  *
  * Floor and prediction, H200 at 1.75 GHz. A tile of 128 keys and D = 128 takes 2048 clocks of tensor cores for 128
  *   rows, 1024 for the rows of one warpgroup, and 64 KB of memory, which is 1800 clocks of an SM's share.
@@ -101,9 +101,7 @@ static struct status bind(const attn_problem *shape, const attn_plan *plan, cons
 #endif
 
 static const char *supports(const attn_problem *shape, const attn_tuning *, const device_info *device) {
-  if (device->kind != DEVICE_CUDA) return "the device must be a CUDA GPU";
-  if (device->cc_major != 9 || device->cc_minor != 0)
-    return "the compute capability must be 9.0: wgmma exists on Hopper alone";
+  if (const char *why = check_hopper(*device)) return why;
   if (shape->Dv % 8 != 0) return "Dv must be a multiple of 8, as the copy engine takes whole 16-byte units";
   const Kernel *kernel = choose(*shape);
   if (kernel == nullptr) return "Dv must be at most 256";
