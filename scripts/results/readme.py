@@ -69,8 +69,7 @@ def blocks(reports, printed):
     cases = [(sweep, reports.cases(sweep)[key]) for sweep, key in HEADLINE if key in reports.cases(sweep)]
     made = {"headline": headline(cases, reports)} if cases else {}
     if steady.rows_of(reports):
-        lines = steady.lines(reports)
-        made["steady"] = "\n\n".join(filter(None, [lines, steady.note_of(lines)]))
+        made["steady"] = "\n\n".join(steady.table_blocks(reports))
     if printed is not None:
         made["v3-output"] = "```\n$ ./attnbench --sweep shapes/v3.json\n" + excerpt(printed) + "\n```"
     return made

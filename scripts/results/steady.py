@@ -65,13 +65,15 @@ def rows_of(reports):
     return made
 
 
-def lines(reports):
-    return table(COLUMNS, [line(*pair) for pair in rows_of(reports)], COLUMNS[2:])
-
-
 def note_of(made):
     """What the mark in a table means; empty when no row has it."""
     return ASIDE_NOTE if ASIDE in made else ""
+
+
+def table_blocks(reports):
+    """The table, and below it what its mark means where a row has it."""
+    made = table(COLUMNS, [line(*pair) for pair in rows_of(reports)], COLUMNS[2:])
+    return list(filter(None, [made, note_of(made)]))
 
 
 def blocks(reports):
@@ -85,5 +87,4 @@ def blocks(reports):
                "card's, by the driver's energy counter" + (f", and includes the {idle:.0f} W that it drew before the run." if idle else "."))
     ratios = ("The speedup is the reference's time over the kernel's. The burst's is taken in turns of less than a millisecond, both "
               "sides at one clock; the steady one in turns of a second, each side at the clock that it keeps alone.")
-    made = lines(reports)
-    return [opening, ratios, made, *filter(None, [note_of(made)])]
+    return [opening, ratios, *table_blocks(reports)]

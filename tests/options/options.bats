@@ -191,6 +191,13 @@ WORDS
   done
 }
 
+@test "describe writes the whole command for many shapes" {
+  local shapes=() i
+  for i in {1..40}; do shapes+=(--shape "B=$i,H=32/8,S=512:4096:*2,D=128,bf16,causal"); done
+  must 0 attn describe cpu_ref "${shapes[@]}"
+  [ "$(grep '^measure ' "$OUT" | grep -o -- ' --shape ' | wc -l)" = 40 ] && expect_out_matches '^measure .* --variants cpu_ref$' || fail "$(cat "$OUT")"
+}
+
 @test "the workflow for a repository of one's own has a command that attnbench takes" {
   local command
   command=$(sed -n '/^ *attnbench ab/,/--annotations/p' kernels/example/gate.yml | tr -d '\\\n')
