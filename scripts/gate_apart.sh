@@ -7,8 +7,9 @@
 #
 #   APART_HOW      what --probe said. With namespaces the program sees no process but its own, which end with it; files are
 #                  read-only but for its own folder; /dev has the devices of measuring alone; there is no network; as root it
-#                  has no capability, or that of reading alone where its files cannot be read without it. With none it has its
-#                  own folder and environment, and the sums. Either way nothing is open in it but its input, output and errors
+#                  has no capability, or that of reading alone where its files cannot be read without it. If it is none,
+#                  the program only gets a folder and an environment of its own, and the sums are checked. Either way nothing is open
+#                  in it but its input, output and errors
 #   APART_FOLDER   its folder; without it a new one below APART_ROOT, which is removed at the end
 #   APART_HIDDEN   folders, one a line, in which it finds the program, the files that its arguments name and its own folder
 #                  alone (namespaces)

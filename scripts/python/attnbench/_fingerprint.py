@@ -31,7 +31,7 @@ def constant_text(value):
 
 
 def code_text(code):
-    """Everything in a code object but places, which are those of the process or of a line."""
+    """Everything in a code object except file names and line numbers."""
     constants = [constant_text(constant) for constant in code.co_consts]
     return repr((code.co_code, code.co_names, code.co_varnames, code.co_freevars, code.co_flags, constants))
 
@@ -57,7 +57,7 @@ def is_library(path):
 
 class Facts:
     """What is known of a function and of what it uses by name: constants, other functions, classes. Names that this code itself
-    stores to are left out: there a first call leaves what later calls use."""
+    stores to are left out, because a call may change them."""
 
     def __init__(self, left_out):
         self.texts, self.seen, self.stored, self.left_out = {}, set(), set(), left_out
