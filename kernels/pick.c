@@ -5,8 +5,21 @@
 #include <string.h>
 
 #include "kernels/problem/axes.h"
+#include "kernels/problem/sequence.h"
 
 static uint64_t ceil_div(uint64_t n, uint64_t d) { return n / d + (n % d != 0); }
+
+static uint64_t shared_percent(const struct attn_problem *s) {
+  const uint32_t ratio = s->Hq / s->Hkv;
+  uint64_t all = 0, shared = 0;
+  for (uint32_t i = 0; i < attn_group_count(s); ++i) {
+    const struct attn_group group = attn_group_of(s, i);
+    const uint64_t keys = (uint64_t)group.count * group.Skv;
+    all += keys;
+    if (ratio > 1 && (uint64_t)group.Sq * ratio <= 64) shared += keys;
+  }
+  return all > 0 ? 100 * shared / all : 0;
+}
 
 static uint64_t feature_of(enum pick_feature feature, const struct attn_problem *s,
                            const struct device_info *device) {
@@ -18,6 +31,7 @@ static uint64_t feature_of(enum pick_feature feature, const struct attn_problem 
     case PICK_SKV: return s->Skv;
     case PICK_CAUSAL: return attn_is_causal(s);
     case PICK_GROUP_ROWS: return (uint64_t)s->Sq * (s->Hq / s->Hkv);
+    case PICK_SHARED_PERCENT: return shared_percent(s);
     case PICK_ROWS_PER_SM: return ceil_div(heads * s->Sq, sms);
     case PICK_TILES_PERCENT: return ceil_div(100 * heads * ceil_div(s->Sq, 64), sms);
     case PICK_NOTHING: break;

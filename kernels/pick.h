@@ -15,10 +15,12 @@ enum pick_feature {
   PICK_DTYPE_BYTES, /* 2 or 4 */
   PICK_D,
   PICK_SKV,
-  PICK_CAUSAL,        /* 0 or 1 */
-  PICK_GROUP_ROWS,    /* query rows that share their keys: Sq * Hq / Hkv */
-  PICK_ROWS_PER_SM,   /* B * Hq * Sq over the SMs, rounded up */
-  PICK_TILES_PERCENT, /* tiles of 64 query rows, B * Hq * ceil(Sq / 64), in percent of the SMs, rounded up */
+  PICK_CAUSAL,         /* 0 or 1 */
+  PICK_GROUP_ROWS,     /* query rows that share their keys: Sq * Hq / Hkv */
+  PICK_SHARED_PERCENT, /* of the keys, in percent: those of sequences whose query rows of all heads that share K and V
+                        * are at most 64, as in decoding; 0 where heads do not share */
+  PICK_ROWS_PER_SM,    /* B * Hq * Sq over the SMs, rounded up */
+  PICK_TILES_PERCENT,  /* tiles of 64 query rows, B * Hq * ceil(Sq / 64), in percent of the SMs, rounded up */
 };
 
 /* A feature must be within [least, most]. */

@@ -78,8 +78,16 @@ static const struct pick_rule rules[] = {
     {"cluster_split", .when = {IS(CC, 90), IS(D, 128), AT_MOST(TILES_PERCENT, 13)},
      .why = "compute capability 9.0, q tiles for an eighth of the SMs: clusters of blocks share the keys of a tile"},
     {"wgmma", .why = "compute capability 9.0, 16-bit types, D up to 256: twice the rate of mma.sync"},
+    /* 158 us against 215 (two prefills of 2048 beside 32 decodes of 1024 keys, four query heads for a KV head). */
+    {"wgmma_paged", .when = {AT_LEAST(GROUP_ROWS, 17), AT_LEAST(SHARED_PERCENT, 20)},
+     .why =
+         "compute capability 9.0, 16-bit types, prefills beside decodes: the keys of a decode are read once for all "
+         "heads that share them"},
     {"wgmma_general", .why = "compute capability 9.0, 16-bit types: the only kernel of tensor cores that takes such "
                              "windows, caps, sinks, D, layouts, batches or lists of blocks"},
+    {"wgmma_paged", .when = {AT_LEAST(GROUP_ROWS, 17)},
+     .why =
+         "compute capability 9.0, 16-bit types, more than 16 query rows share their keys, in pages: tiles of wgmma"},
     {"wgmma_fp8", .why = "compute capability 9.0, e4m3: the only kernel of tensor cores that takes it"},
     /* 27 us against 32 at 32 tiles of 512 keys, 10.3 against 14.5 at 128 tiles of 128; but 26 against 16 at 8 tiles.
      */
@@ -105,7 +113,7 @@ static const struct pick_rule rules[] = {
 };
 
 static const struct pick_table table = {
-    .version = "table 10, measured on an H200 and an H100 (results/h200, results/h100)",
+    .version = "table 11, measured on an H200 and an H100 (results/h200, results/h100)",
     .rules = rules,
     .count = sizeof rules / sizeof *rules,
 };
