@@ -277,12 +277,12 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
   using Base::acquire, Base::release, Base::release_q, Base::acquire_q, Base::begin_turn, Base::end_turn;
   using Base::acquire_last, Base::drop, Base::drop_before_first, Base::forward, Base::has_next, Base::work_info;
   using Base::first_tile, Base::last_tile, Base::masked_end, Base::unseen_end;
-  /* What is done to the scores of a tile. MASKED: masks, caps and scales of blocks, then as SEEN. SEEN: the maxima
-   * are looked for. UNSEEN: they are not. */
-  enum Kind { MASKED, SEEN, UNSEEN };
+  /* What is done to the scores of a tile. SEEN: the maxima are looked for, after masks, caps and scales of blocks where
+   * there are some. UNSEEN: they are not. */
+  enum Kind { SEEN, UNSEEN };
   static constexpr float kTopBits = 8.0f;   /* the largest weight of a reference that was just set is 2^8 */
   static constexpr float kRoomBits = 0.75f; /* a larger one by less than this is not packed as 448 */
-  static constexpr uint32_t kSeenTiles = 3; /* maxima grow fastest in the first tiles of a row */
+  static constexpr uint32_t kSeenTiles = 3; /* at most; maxima grow fastest in the first tiles of a row */
   /* A row whose weights sum to more than kDiffuse times the largest one gets a reference that is higher by
    * kMoreRoomBits; its weights are multiplied by kMoreRoom. */
   static constexpr float kDiffuse = 4.0f, kMoreRoomBits = 2.0f, kMoreRoom = 0x1p-2f;
@@ -385,21 +385,23 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
     for (uint32_t j = 0; j < C::kKeys / 2; ++j) s[j] *= factor[j / 2 % 2];
   }
 
-  /* Scores to weights. MASKED and SEEN raise the references first, UNSEEN takes them as they are. at_chunk(n) is
-   * called where chunk n of P V may be started. */
+  /* Scores to weights. SEEN raises the references first, UNSEEN takes them as they are. at_chunk(n) is called where
+   * chunk n of P V may be started. */
   template <Kind K, typename At>
-  __device__ __forceinline__ void weigh(uint32_t round, uint32_t tile, const At &at_chunk) {
+  __device__ __forceinline__ void weigh(uint32_t round, uint32_t tile, bool is_masked, const At &at_chunk) {
     float scale = exponent_scale;
-    if constexpr (K == MASKED) {
-      if (a.blocks > 0) scale = score_scale(round, tile) * (a.cap_scale != 0.0f ? a.cap_scale : a.scale_log2);
-      if (a.cap_scale != 0.0f) cap(scale), scale = a.scale_log2;
-      this->mask(round, tile);
+    if constexpr (K == SEEN) {
+      if (is_masked) {
+        if (a.blocks > 0) scale = score_scale(round, tile) * (a.cap_scale != 0.0f ? a.cap_scale : a.scale_log2);
+        if (a.cap_scale != 0.0f) cap(scale), scale = a.scale_log2;
+        this->mask(round, tile);
+      }
+      raise(scale);
     }
-    if constexpr (K != UNSEEN) raise(scale);
     at_chunk(1);
 #pragma unroll
     for (uint32_t i = 0; i < 2; ++i) {
-      const float base = K == MASKED && softmax.reference[i] == minus_infinity() ? 0.0f : softmax.reference[i];
+      const float base = K == SEEN && softmax.reference[i] == minus_infinity() ? 0.0f : softmax.reference[i];
 #pragma unroll
       for (uint32_t j = 0; j < C::kKeys / 4; ++j) {
         float &x = s[j / 2 * 4 + 2 * i + j % 2];
@@ -542,7 +544,7 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
 
   /* One tile further: `tile` is the one whose scores are begun, the weights are those of the tile after it. */
   template <Kind K>
-  __device__ __forceinline__ void step(uint32_t round, uint32_t tile, bool gives_room) {
+  __device__ __forceinline__ void step(uint32_t round, uint32_t tile, bool is_masked, bool gives_room) {
     const uint32_t k = acquire();
     begin_turn();
     fence();
@@ -556,10 +558,10 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
     hopper::pin(s);
     if constexpr (K != UNSEEN) {
       release(k);
-      if (K == MASKED && tile == first) release_q(round);
+      if (tile == first) release_q(round);
     }
     const float scale = C::kChunks > 1 ? value_scale(round, tile + 1) : 1.0f;
-    weigh<K>(round, tile, [&](uint32_t chunk) {
+    weigh<K>(round, tile, is_masked, [&](uint32_t chunk) {
       if (chunk < C::kChunks) next_chunk(v, chunk, scale);
     });
     this->template wait<0>();
@@ -569,17 +571,11 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
       pack_unseen(k, round);
       release(k);
     } else {
-      if (K == SEEN && gives_room) give_room();
+      if (gives_room) give_room();
       pack();
     }
     add_to_sum();
   }
-  template <Kind K>
-  __device__ __forceinline__ void steps(uint32_t round, uint32_t &tile, uint32_t end) {
-#pragma unroll 1
-    while (tile > end) --tile, step<K>(round, tile, tile == end);
-  }
-
   /* The tile that a round visits first, whose product has been waited for, and the turns to pass on. */
   __device__ __forceinline__ void begin_round(uint32_t round, uint32_t k) {
     const uint32_t tile = last_tile(round);
@@ -594,7 +590,7 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
     summed = 0;
     release(k);
     if (tile == first) release_q(round);
-    weigh<MASKED>(round, tile, [](uint32_t) {});
+    weigh<SEEN>(round, tile, true, [](uint32_t) {});
     pack();
     add_to_sum();
     grew = false;                                   /* nothing was summed before */
@@ -620,6 +616,29 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
     this->store(round, divisor, sum, a.blocks > 0 ? 1.0f : __int_as_float((int)scales(round).y));
   }
 
+  /* The tiles of a round but the first one; returns the last. */
+  __device__ __forceinline__ uint32_t run_tiles(uint32_t round) {
+    const bool has_plain = a.blocks == 0 && a.cap_scale == 0.0f && a.sink == nullptr;
+    const uint32_t plain = has_plain ? masked_end(round) : first, unseen = has_plain ? unseen_end(round) : first;
+    uint32_t tile = last_tile(round);
+    /* The fewer tiles follow, the less the maxima grow in them. */
+    const uint32_t from = min(tile, plain), seen = min(1 + (from - first) / 8, kSeenTiles);
+    uint32_t end = max(unseen, from - min(from, seen));
+#pragma unroll 1
+    for (;;) { /* twice at most: the instructions of one step are in the cache then */
+#pragma unroll 1
+      while (tile > end) {
+        --tile;
+        const bool is_masked = tile >= plain || tile < unseen;
+        step<SEEN>(round, tile, is_masked, !is_masked && tile == end);
+      }
+      if (end == first) return tile;
+#pragma unroll 1
+      while (tile > unseen) --tile, step<UNSEEN>(round, tile, false, false);
+      end = first;
+    }
+  }
+
   __device__ __forceinline__ void run(uint32_t items) {
     if (wgmma_tile::item_index<C>(0) >= items) return;
     acquire_q(0);
@@ -634,13 +653,7 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
     hopper::pin(s);
     for (uint32_t round = 0;; ++round) {
       begin_round(round, k);
-      uint32_t tile = last_tile(round);
-      const bool has_plain = a.blocks == 0 && a.cap_scale == 0.0f && a.sink == nullptr;
-      const uint32_t plain = has_plain ? masked_end(round) : first, unseen = has_plain ? unseen_end(round) : first;
-      steps<MASKED>(round, tile, plain);
-      steps<SEEN>(round, tile, max(unseen, tile - min(tile, kSeenTiles)));
-      steps<UNSEEN>(round, tile, unseen);
-      steps<MASKED>(round, tile, first);
+      const uint32_t tile = run_tiles(round);
       const uint32_t v = acquire_last(round);
       prepare_part(round, tile + 1);
       begin_turn();
