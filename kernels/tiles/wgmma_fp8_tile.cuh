@@ -276,9 +276,9 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
   using Base::a, Base::at, Base::group, Base::softmax, Base::s, Base::o;
   using Base::acquire, Base::release, Base::release_q, Base::acquire_q, Base::begin_turn, Base::end_turn;
   using Base::acquire_last, Base::drop, Base::drop_before_first, Base::forward, Base::has_next, Base::work_info;
-  using Base::first_tile, Base::last_tile, Base::masked_end, Base::unseen_end;
-  /* What is done to the scores of a tile. SEEN: the maxima are looked for, after masks, caps and scales of blocks where
-   * there are some. UNSEEN: they are not. */
+  using Base::first_tile, Base::last_tile, Base::masked_end, Base::plain_end, Base::unseen_end;
+  /* What is done to the scores of a tile. SEEN: the maxima are looked for, after masks, caps and scales of blocks
+   * where there are some. UNSEEN: they are not. */
   enum Kind { SEEN, UNSEEN };
   static constexpr float kTopBits = 8.0f;   /* the largest weight of a reference that was just set is 2^8 */
   static constexpr float kRoomBits = 0.75f; /* a larger one by less than this is not packed as 448 */
@@ -621,8 +621,10 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
     const bool has_plain = a.blocks == 0 && a.cap_scale == 0.0f && a.sink == nullptr;
     const uint32_t plain = has_plain ? masked_end(round) : first, unseen = has_plain ? unseen_end(round) : first;
     uint32_t tile = last_tile(round);
-    /* The fewer tiles follow, the less the maxima grow in them. */
-    const uint32_t from = min(tile, plain), seen = min(1 + (from - first) / 8, kSeenTiles);
+    /* The fewer tiles follow, the less the maxima grow in them. But where the first tile is masked, the maxima of
+     * some rows are those of few keys. */
+    const uint32_t from = min(tile, plain),
+                   seen = tile >= plain_end(round) ? kSeenTiles : min(1 + (from - first) / 8, kSeenTiles);
     uint32_t end = max(unseen, from - min(from, seen));
 #pragma unroll 1
     for (;;) { /* twice at most: the instructions of one step are in the cache then */
