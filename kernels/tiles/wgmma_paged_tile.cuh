@@ -186,10 +186,10 @@ struct KvFetcher {
   wgmma_tile::Cursor<C::kSlots> cursor;
   uint32_t tails; /* parity of how many there were */
 
-  /* Tiles of an item that are not fetched yet when the next one is asked for. What is known of that one, and its Q,
-   * come some 10 us later, while the warpgroups multiply these. Asked for earlier, it would wait here while other
-   * blocks have no more work. */
-  static constexpr uint32_t kAhead = 12;
+  /* Tiles of an item that are not fetched yet when the next one is asked for: what is known of it, and its Q, come
+   * while the warpgroups multiply these. Asked for earlier, it would wait here while other blocks have no more work.
+   */
+  static constexpr uint32_t kAhead = 4;
 
   struct Box {
     uint32_t token, matrix;
@@ -434,15 +434,16 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
  * time.
  *
  * As many blocks as the lone items' share of the time asks for, and a few more, since the joint ones go on behind
- * them. But where the joint ones are few and alike, they are as many rounds of the blocks; fewer blocks than fill
- * these rounds would make one round more. */
+ * them. But where items are long, a list whose last round has few of them takes longer than that. So there are no
+ * fewer blocks than the lone items need to end in time, and no more than leave the joint ones as many as these need.
+ * In time is a little more than the mean of all blocks, or what one of the lists takes with all of them. */
 template <typename C>
 __global__ void __launch_bounds__(1024, 1) wgmma_paged_order(const __grid_constant__ PagedOrderParams a) {
   using wgmma_general::tiles_of, wgmma_general::all_tiles;
-  constexpr uint32_t kClasses = 1024, kFewRounds = 4;
-  constexpr float kSpare = 1.05f, kAlike = 1.1f;
-  __shared__ uint32_t place[2][kClasses], sums[2][kWarp], tiles[2];
-  __shared__ float times[2][kWarp];
+  constexpr uint32_t kClasses = 1024, kRounds = 16;
+  constexpr float kSpare = 1.05f;
+  __shared__ uint32_t place[2][kClasses], sums[2][kWarp], tiles[2], fitting, late;
+  __shared__ float times[2][kWarp], least[2];
   const uint32_t thread = threadIdx.x, lane = thread % kWarp, warp = thread / kWarp, blocks = a.blocks;
   const auto length_of = [&](const RaggedTile &tile) {
     const attn_mask mask = {tile.Sq, tile.Skv, a.left, a.right};
@@ -461,6 +462,7 @@ __global__ void __launch_bounds__(1024, 1) wgmma_paged_order(const __grid_consta
   };
   const auto class_of = [&](uint32_t length) { return kClasses - min(length, kClasses); };
 
+  if (thread == 0) fitting = late = 0, least[0] = least[1] = 0.0f;
   place[0][thread] = place[1][thread] = 0;
   __syncthreads();
   float time[2] = {0.0f, 0.0f}; /* of all items of a head */
@@ -495,16 +497,35 @@ __global__ void __launch_bounds__(1024, 1) wgmma_paged_order(const __grid_consta
 
   const uint32_t items[2] = {joint * a.heads, lone * a.heads};
   uint32_t lone_blocks = joint > 0 ? 0 : blocks;
-  if (thread == 0 && joint > 0 && lone > 0) {
+  if (joint > 0 && lone > 0) {
     float all[2] = {0.0f, 0.0f};
     for (uint32_t w = 0; w < kWarp; ++w) all[0] += times[0][w], all[1] += times[1][w];
-    const float share = all[1] / (all[0] + all[1]);
-    lone_blocks = min((uint32_t)ceilf((float)blocks * kSpare * share),
-                      blocks - max((uint32_t)((float)blocks * (1.0f - share) / kSpare), 1u));
-    const float longest = time_of(0, length_of(a.order->tile[0]));
-    const uint32_t rounds = ceil_div(items[0], blocks), needed = ceil_div(items[0], rounds);
-    if (rounds <= kFewRounds && longest * (float)joint < kAlike * all[0])
-      lone_blocks = min(lone_blocks, blocks - needed);
+    all[0] *= (float)a.heads, all[1] *= (float)a.heads;
+    /* How long a list lasts on so many blocks: its mean for each, or until the first item of a round has ended, which
+     * begins when the items before it are spread evenly. */
+    const auto bound = [&](uint32_t list, uint32_t on) {
+      if (on == 0) return -minus_infinity();
+      float most = all[list] / (float)on, before = 0.0f, last = 0.0f;
+      for (uint32_t round = 0; round < kRounds && round * on < items[list]; ++round) {
+        const RaggedTile &tile = a.order->tile[(list == 0 ? 0 : joint) + a.by_heads.quotient(round * on)];
+        const float first = time_of(list, length_of(tile));
+        before += round > 0 ? 0.5f * (last + first) : 0.0f, last = first;
+        most = fmaxf(most, before + first);
+      }
+      return most;
+    };
+    /* One half of the threads for each list; a thread tries one number of blocks for lone items. */
+    const uint32_t list = thread / (kClasses / 2), number = thread % (kClasses / 2),
+                   on = list == 0 ? blocks - number : number;
+    const float mine = number <= blocks ? bound(list, on) : 0.0f;
+    if (number <= blocks && on == blocks) least[list] = mine;
+    __syncthreads();
+    const float limit = fmaxf(kSpare * (all[0] + all[1]) / (float)blocks, fmaxf(least[0], least[1]));
+    if (number <= blocks && list == 0 && mine <= limit) atomicAdd(&fitting, 1u);
+    if (number <= blocks && list == 1 && mine > limit) atomicAdd(&late, 1u);
+    __syncthreads();
+    lone_blocks = max((uint32_t)ceilf((float)blocks * kSpare * all[1] / (all[0] + all[1])), late);
+    lone_blocks = min(lone_blocks, fitting - 1);
   }
   if (thread == 0) { /* each block begins with an item of its list */
     lone_blocks = min(max(lone_blocks, blocks - min(blocks, items[0])), min(items[1], blocks));
