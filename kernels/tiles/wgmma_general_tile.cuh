@@ -146,26 +146,23 @@ inline uint32_t even_section(const std::vector<uint32_t> &length, uint32_t heads
 }
 
 /* The order of the items for `blocks` blocks, with q tiles of `rows` queries of `tile_heads` heads and tiles of
- * `keys` keys. `turn`: what lies between two items, in tiles. Where a tile has several heads, those of a ragged batch
- * that have no more than `lone_queries` are not in it (RaggedOrder). */
+ * `keys` keys. `turn`: what lies between two items, in tiles. */
 inline CausalOrder item_order(const attn_problem &shape, uint32_t rows, uint32_t keys, uint32_t blocks, double turn,
-                              uint32_t tile_heads = 1, uint32_t lone_queries = 0) {
+                              uint32_t tile_heads = 1) {
   const uint32_t ratio = shape.Hq / shape.Hkv / tile_heads,
                  heads = (attn_is_ragged(&shape) ? 1 : shape.B) * (shape.Hq / tile_heads);
   const uint32_t q_tiles = ceil_div(shape.Sq, rows), width = shape.D + shape.Dv;
   const bool grows = shape.left < 0 && shape.right >= 0; /* items become longer with their rows */
   std::vector<uint32_t> length;
   if (attn_is_ragged(&shape)) { /* the longest last, as a section has them where it does not descend */
-    double tokens = 0;          /* keys of the sequences with these items */
     for (uint32_t i = 0; i < attn_group_count(&shape); ++i) {
       const attn_group group = attn_group_of(&shape, i);
       const attn_mask mask = {group.Sq, group.Skv, shape.left, shape.right};
-      if (group.Sq > lone_queries) tokens += (double)group.count * group.Skv;
-      for (uint32_t row = 0; row < group.Sq && group.Sq - row > lone_queries; row += rows)
+      for (uint32_t row = 0; row < group.Sq; row += rows)
         length.insert(length.end(), group.count, tiles_of(mask, row, rows, keys, all_tiles(mask, keys)).count());
     }
     std::sort(length.begin(), length.end());
-    const double bytes = 2.0 * tokens * width;
+    const double bytes = 2.0 * (double)attn_tokens(&shape, ATTN_ROWS_KEYS) * width;
     return causal_order(heads, q_tiles, even_section(length, heads, ratio, bytes, blocks, turn));
   }
   if (attn_is_sparse(&shape) || grows) {
@@ -223,21 +220,16 @@ inline void plan_passes(const attn_problem &shape, uint32_t rows, uint32_t keys,
 namespace attn {
 
 /* A q tile of a sequence of a ragged batch, as the first pass of a launch puts them into an order: those with the
- * most tiles of keys first. Where a tile has several heads they are two lists, one behind the other: joint tiles, of
- * which several warpgroups have rows, and lone ones, of which only the first has. */
+ * most tiles of keys first. */
 struct alignas(32) RaggedTile {
   uint32_t row, Sq, Skv, q_first, k_first; /* first query of the tile; the sequence's lengths, and where it begins */
   uint32_t sequence;
 };
 struct RaggedOrder {
-  uint32_t tiles; /* of the first list, or of all */
+  uint32_t tiles;
   Divider by_tiles;
-  uint32_t lone;        /* of the second list */
-  uint32_t lone_blocks; /* blocks that begin with items of the second list; they come first */
-  uint32_t taken[2];    /* items of each list that blocks have taken: joint ones, lone ones */
-  RaggedTile tile[1];   /* of both lists */
+  RaggedTile tile[1]; /* so many */
 };
-static_assert(sizeof(RaggedOrder) == 32 + sizeof(RaggedTile)); /* plan_passes asks for so much */
 
 /* The argument of the first pass. */
 struct RaggedParams {
@@ -245,7 +237,7 @@ struct RaggedParams {
   uint32_t B;
   int32_t left, right;
   RaggedOrder *order;
-  uint32_t rows; /* queries of a q tile */
+  uint32_t rows; /* queries of a q tile, where it has several heads */
 };
 
 /* The argument of the first pass where there are lists of blocks. */
@@ -304,14 +296,13 @@ inline SparseParams sort_params(const attn_buffers &buffers, uint32_t rows, cons
 }
 
 /* All but the tensor maps, for q tiles of `rows` queries of `tile_heads` heads and tiles of `keys` keys.
- * `turn_steps`: as wgmma_params. `lone_queries`: as item_order. */
+ * `turn_steps`: as wgmma_params. */
 inline void settings_make(const attn_problem &shape, const attn_buffers &buffers, uint32_t rows, uint32_t keys,
-                          uint32_t blocks, double turn_steps, WgmmaGeneralParams *out, uint32_t tile_heads = 1,
-                          uint32_t lone_queries = 0) {
+                          uint32_t blocks, double turn_steps, WgmmaGeneralParams *out, uint32_t tile_heads = 1) {
   const uint32_t heads = shape.Hq / tile_heads, q_tiles = ceil_div(shape.Sq, rows);
   const double scale = 1 / sqrt((double)shape.D);
   out->items = shape.B * heads * q_tiles;
-  out->order = item_order(shape, rows, keys, blocks, turn_steps, tile_heads, lone_queries);
+  out->order = item_order(shape, rows, keys, blocks, turn_steps, tile_heads);
   out->by_heads = divider(heads), out->by_ratio = divider(heads / shape.Hkv), out->by_tiles = divider(q_tiles);
   if (attn_is_sparse(&shape)) {
     out->sorted = static_cast<const uint32_t *>(buffers.workspace);
@@ -357,14 +348,18 @@ struct Config : wgmma_tile::Config<T_, S_.dense> {
 using wgmma_tile::Cursor;
 using wgmma_tile::Multiplier;
 
+constexpr uint32_t kIdleNext = 1u << 30;
+
 /* Addresses in shared memory. */
 template <typename C>
 struct Layout : wgmma_tile::Layout<C> {
   /* Beside the four words of a work info there are eight more. First tile (lower half) and end (upper half) of the
    * warpgroup's tiles; the same of the tiles in which no row has a masked key; tiles of the item before them (lower)
    * and behind them (upper); tiles of the next item before them (lower) and turns to pass on (upper). Then: the
-   * position of the first row among the keys; rows that exist, and whether there is a next item (upper bit); query
-   * head; keys of the sequence. Then two 64-bit numbers: the first row's element of O, and of LSE. */
+   * position of the first row among the keys; rows that exist, whether there is a next item (upper bit) and whether
+   * the warpgroup has no row of it (kIdleNext); query head; keys of the sequence. Then two 64-bit numbers: the first
+   * row's element of O, and of LSE. A warpgroup without rows, where tiles have several heads, has one word of the
+   * first four: how many tiles of keys the item has. */
   __device__ __forceinline__ uint32_t more_info(uint32_t group, uint32_t round) const {
     constexpr uint32_t kBarriers = 16 * (C::kQBuffers * C::kGroups + C::kSlots);
     return this->slot(C::kSlots) + wgmma_tile::work_info_bytes(C::S) + kBarriers +
@@ -395,16 +390,8 @@ __device__ __forceinline__ uint32_t item_count(const WgmmaGeneralParams &a) {
 
 /* The head, and the q tile by its number in the order of all sequences: longest first in every other section of
  * heads, so that the last section ends with the shortest. */
-template <typename C>
 __device__ __forceinline__ Place ragged_place(const WgmmaGeneralParams &a, uint32_t index) {
   const CausalOrder &order = a.order;
-  if constexpr (C::kPacked) { /* the second list: the heads of a tile follow each other */
-    const uint32_t joint = a.ragged->tiles;
-    if (index >= joint * a.heads) {
-      const uint32_t within = index - joint * a.heads, tile = a.by_heads.quotient(within);
-      return {within - tile * a.heads, joint + tile};
-    }
-  }
   const uint32_t tiles = a.ragged->tiles, part = order.by_heads.quotient(a.ragged->by_tiles.quotient(index));
   const uint32_t within = index - part * order.section * tiles;
   const bool is_last = part + 1 == order.sections, descends = (order.sections - part) % 2 != 0;
@@ -433,7 +420,7 @@ __device__ __forceinline__ Item item_of(const typename C::Params &a, uint32_t in
   Item item;
   item.mask = a.mask;
   if (a.ragged != nullptr) {
-    const Place place = ragged_place<C>(a, index);
+    const Place place = ragged_place(a, index);
     const RaggedTile &t = a.ragged->tile[place.tile];
     item.batch = 0, item.sequence = t.sequence, item.head = place.head;
     item.row = t.row, item.q_first = t.q_first, item.k_first = t.k_first;
@@ -583,6 +570,10 @@ struct QFetcher {
   const uint32_t items;
 
   __device__ __forceinline__ void fetch(const Item &item, uint32_t round, uint32_t group) const {
+    if (C::kPacked && group_queries<C>(a, item, group) == 0) {
+      hopper::barrier_arrive(at.q_full(group, round));
+      return;
+    }
     hopper::barrier_expect(at.q_full(group, round), C::kGroupBytes);
     const uint32_t query = item.q_first + item.row + queries<C>(a, group * 64);
 #pragma unroll
@@ -606,7 +597,10 @@ struct QFetcher {
     const Item item = item_of<C>(a, ptx::opaque(index));
     const uint32_t row = item.row + queries<C>(a, group * 64);
     uint32_t rows = group_queries<C>(a, item, group);
-    if constexpr (C::kPacked) rows <<= a.pack;
+    if constexpr (C::kPacked) {
+      rows <<= a.pack;
+      if (next < items && group_queries<C>(a, item_of<C>(a, ptx::opaque(next)), group) == 0) rows |= kIdleNext;
+    }
     ptx::store_shared(at.more_info(group, round),
                       make_uint4(row + item.mask.Skv - item.mask.Sq, rows | (next < items ? 1u << 31 : 0), item.head,
                                  item.mask.Skv));
@@ -648,9 +642,14 @@ struct QFetcher {
     uint32_t turns = 0, skipped = 0; /* of the warpgroup that has the most tiles; of the next item */
     if (next < items) {
       const Item then = item_of<C>(a, next);
-      skipped = then.tiles.end - group_tiles<C>(a, then, group).end;
+      if (!C::kPacked || group_queries<C>(a, then, group) > 0)
+        skipped = then.tiles.end - group_tiles<C>(a, then, group).end;
     }
     const Item item = item_of<C>(a, ptx::opaque(index));
+    if (C::kPacked && group_queries<C>(a, item, group) == 0) {
+      ptx::store_shared(at.work_info(group, round), make_uint4(item.tiles.count(), 0, 0, 0));
+      return;
+    }
 #pragma unroll 1
     for (uint32_t g = 0; g < C::kGroups; ++g) turns = max(turns, group_tiles<C>(a, item, g).count());
     const Tiles tiles = group_tiles<C>(a, item, group),
@@ -673,7 +672,7 @@ struct QFetcher {
 #pragma unroll 1
       for (uint32_t g = 0; g < C::kGroups; ++g) {
         write_place(index, next, round, g);
-        if (!C::kScaled && a.lists.counts != nullptr)
+        if (!C::kScaled && !C::kPacked && a.lists.counts != nullptr)
           write_list(index, round, g);
         else
           write_tiles(index, next, round, g);
@@ -971,31 +970,38 @@ struct GeneralMultiplier : Multiplier<C> {
     }
   }
 
-  __device__ __forceinline__ void run(uint32_t items) {
-    if (wgmma_tile::item_index<C>(0) >= items) return;
-    acquire_q(0);
-    drop_before_first(work_info(0).z & 0xffff);
+  /* Is there a next item, and has the warpgroup rows of it? */
+  __device__ __forceinline__ bool goes_on(uint32_t round) const {
+    const uint32_t word = ptx::load_shared(more_info(round)).y;
+    return word >> 31 != 0 && (!C::kPacked || (word & kIdleNext) == 0);
+  }
+
+  /* From the item of a round, whose Q is there, to one that is not followed by another with rows of the warpgroup;
+   * returns its round. */
+  __device__ __forceinline__ uint32_t run_items(uint32_t round) {
+    drop_before_first(work_info(round).z & 0xffff);
     uint32_t k = acquire();
-    if (group + 1 == C::kGroups) end_turn();
+    if (round == 0 && group + 1 == C::kGroups) end_turn();
     begin_turn();
     fence();
-    start_qk(k, 0);
+    start_qk(k, round);
     end_turn();
     this->template wait<0>();
     hopper::pin(s);
-    for (uint32_t round = 0;; ++round) {
+    for (;; ++round) {
       begin_round(round, k);
       const bool keep = run_tiles(round);
       const uint32_t v = acquire_last(round);
       begin_turn();
       fence();
-      if (!has_next(round)) {
+      if (!goes_on(round)) {
         start_pv(v, keep);
         end_turn();
         this->template wait<0>();
         hopper::pin(o);
+        if (C::kPacked) release(v); /* other items may come */
         store(round);
-        return;
+        return round;
       }
       start_pv(v, keep);
       acquire_q(round + 1);
@@ -1009,6 +1015,12 @@ struct GeneralMultiplier : Multiplier<C> {
       this->template wait<0>();
       hopper::pin(s);
     }
+  }
+
+  __device__ __forceinline__ void run(uint32_t items) {
+    if (wgmma_tile::item_index<C>(0) >= items) return;
+    acquire_q(0);
+    run_items(0);
   }
 };
 
@@ -1025,7 +1037,7 @@ __global__ void __launch_bounds__(1024, 1) wgmma_general_order(RaggedParams a) {
   constexpr uint32_t kClasses = 1024;
   __shared__ uint32_t place[kClasses], sums[kWarp];
   const uint32_t thread = threadIdx.x, lane = thread % kWarp, warp = thread / kWarp;
-  constexpr uint32_t rows = C::kRows;
+  const uint32_t rows = C::kPacked ? a.rows : C::kRows;
   const auto for_tiles = [&](auto with) {
     for (uint32_t b = warp; b < a.B; b += kClasses / kWarp) {
       const uint32_t q_first = (uint32_t)a.cu_seqlens_q[b], k_first = (uint32_t)a.cu_seqlens_k[b];

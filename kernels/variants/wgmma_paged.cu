@@ -5,10 +5,8 @@
  *   with four heads for a KV head, 128 rows are 32 queries of these four. A prefill then multiplies as many tiles
  *   as before. A sequence that is decoded is one item for a KV head instead of four, and its keys are read once. One
  *   of its two warpgroups has no row then, and multiplies nothing. A warp fetches tiles of keys, each lane a page of
- *   it, and reads the page table two tiles ahead. Items that fill both warpgroups and items that fill one are two
- *   lists, longest first. Some blocks begin with the one and some with the other, as many as the times of the lists
- *   ask for, so that at any time some SMs wait for memory and others for tensor cores. A block takes its next item
- *   shortly before it needs it, and from the other list when its own is empty.
+ *   it, and reads the page table two tiles ahead. Items are taken longest first, a section of KV heads at a time, so
+ *   that long decodes start with long prefills. At any time some SMs wait for memory and others for tensor cores.
  *
  * Source: FlashAttention-3 for heads packed into a tile; mla (this repository) for pages by the copy engine.
  *
@@ -27,27 +25,22 @@
  *       2q2k_32q1s1k         8704, 2048                86, 33 us                130 to 145   719
  *       q8k_64q1s8k          66560, 32768              730, 460 us              850 to 950   5381
  *
- * Budget, registers and shared memory: as wgmma_general with two warpgroups, and 48 bytes. */
+ * Budget, registers and shared memory: as wgmma_general with two warpgroups, and 16 bytes. */
 #include "kernels/tiles/wgmma_paged_tile.cuh"
 
 namespace attn::wgmma_paged {
 
-/* A kernel that is compiled; turn and step as in wgmma_general, whose measurements they are, and of items that only
- * one warpgroup has rows of the step without its boxes. */
+/* A kernel that is compiled; turn and step as in wgmma_general, whose measurements they are. */
 struct Kernel {
   Shape shape;
-  uint32_t turn, step, lone_step;
+  uint32_t turn, step;
 };
 
 constexpr Kernel kKernels[] = {
-    {{{.D = 64, .slots = 12, .pingpong = 0}, 64}, 160, 114, 73},
-    {{{.D = 128, .slots = 5, .pingpong = 0}, 128}, 220, 138, 85},
-    {{{.D = 256, .keys = 64, .slots = 5, .pingpong = 0}, 256}, 300, 140, 235},
+    {{{.D = 64, .slots = 12, .pingpong = 0}, 64}, 160, 114},
+    {{{.D = 128, .slots = 5, .pingpong = 0}, 128}, 220, 138},
+    {{{.D = 256, .keys = 64, .slots = 5, .pingpong = 0}, 256}, 300, 140},
 };
-
-/* Of items that only one warpgroup has rows of: what lies between two, and what each box of a tile adds, in the unit
- * of Kernel. A tile in pages of 16 tokens takes 1.44 us where D is 128, and one in pages of 64 takes 1.0 us. */
-constexpr float kLoneTurn = 100, kBox = 1.83f;
 
 #ifdef __CUDACC__
 static const void *main_handle(const Kernel &kernel, enum attn_dtype dtype) {
@@ -59,7 +52,7 @@ static const void *main_handle(const Kernel &kernel, enum attn_dtype dtype) {
 }
 static const void *order_handle(const Kernel &kernel) {
   return for_row<std::size(kKernels)>(&kernel - kKernels, [](auto row) {
-    return handle(wgmma_paged_order<Config<__nv_bfloat16, kKernels[decltype(row)::value].shape>>);
+    return handle(wgmma_general_order<Config<__nv_bfloat16, kKernels[decltype(row)::value].shape>>);
   });
 }
 #else
@@ -94,22 +87,15 @@ static uint32_t pack_for(const attn_problem &shape, const attn_tuning &tuning) {
 }
 
 #ifdef __CUDACC__
-static Times times_of(const Kernel &kernel, uint32_t box_rows) {
-  const Shape &s = kernel.shape;
-  const uint32_t boxes = (wgmma_tile::slabs(s.dense.D) + wgmma_tile::slabs(s.Dv)) * (s.dense.keys / box_rows);
-  return {{(float)kernel.turn, kLoneTurn}, {(float)kernel.step, (float)kernel.lone_step + kBox * (float)boxes}};
-}
-
 static struct status bind(const attn_problem *shape, const attn_plan *plan, const attn_buffers *buffers,
                           attn_pass_args args[ATTN_PASSES_MAX]) {
   const Kernel &kernel = *choose(*shape);
-  const uint32_t main = plan->pass_count - 1, pack = pack_for(*shape, plan->tuning),
-                 blocks = plan->pass[main].grid[0];
+  const uint32_t main = plan->pass_count - 1, pack = pack_for(*shape, plan->tuning);
   WgmmaPagedParams params = {};
-  TRY(params_make(*shape, *buffers, kernel.shape, pack, blocks, (double)kernel.turn / kernel.step, &params));
+  TRY(params_make(*shape, *buffers, kernel.shape, pack, plan->pass[main].grid[0], (double)kernel.turn / kernel.step,
+                  &params));
   put_args(args[main], params);
-  if (main > 0)
-    put_args(args[0], order_params(*shape, *buffers, kernel.shape, pack, blocks, times_of(kernel, params.box_rows)));
+  if (main > 0) put_args(args[0], wgmma_general::order_params(*shape, *buffers, rows(kernel.shape) >> pack));
   return status_ok();
 }
 #endif
