@@ -20,7 +20,7 @@
 #undef __shared__
 #define __launch_bounds__(...)
 #define __grid_constant__
-#define __shared__ thread_local /* a thread of the host runs one cluster at a time that has such memory */
+#define __shared__ thread_local /* a thread of the host runs one cluster at a time */
 
 #define threadIdx (::emulated::thread_index())
 #define blockIdx  (::emulated::block_index())

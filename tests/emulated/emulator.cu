@@ -1,4 +1,4 @@
-/* The emulated GPU (emulator.cuh). One thread of the host runs all clusters. */
+/* The emulated GPU (emulator.cuh). One thread of the host runs one cluster after the other. */
 #include "tests/emulated/emulator.cuh"
 
 #include <math.h>
@@ -123,8 +123,6 @@ struct Cluster {
   const Launch *launch = nullptr;
   const std::function<void()> *body = nullptr;
   std::vector<Block> blocks;
-  std::vector<Thread *> threads;             /* of all blocks */
-  size_t running = 0;                        /* threads that have not ended */
   std::vector<std::function<void()>> copies; /* in flight */
   uint32_t arrived = 0, generation = 0;      /* of the cluster's barrier; each thread waits for each generation */
   std::mt19937_64 random;
@@ -206,47 +204,28 @@ void copy_some(Cluster &cluster, bool must) {
   }
 }
 
-/* Runs each thread that can go on until it waits. */
-void step(Cluster &cluster) {
-  const size_t first = cluster.random() % cluster.threads.size();
-  bool has_run = false;
-  for (size_t i = 0; i < cluster.threads.size(); ++i) {
-    Thread &thread = *cluster.threads[(first + i) % cluster.threads.size()];
-    if (thread.has_ended || (thread.wait.is_over != nullptr && !thread.wait.is_over(thread.wait.condition))) continue;
-    resume(thread);
-    has_run = true, cluster.running -= thread.has_ended;
+void run_cluster(Cluster &cluster) {
+  std::vector<Thread *> all;
+  for (Block &block : cluster.blocks)
+    for (auto &thread : block.threads) all.push_back(thread.get());
+  size_t running = all.size();
+  while (running > 0) {
+    const size_t first = cluster.random() % all.size();
+    bool has_run = false;
+    for (size_t i = 0; i < all.size(); ++i) {
+      Thread &thread = *all[(first + i) % all.size()];
+      if (thread.has_ended || (thread.wait.is_over != nullptr && !thread.wait.is_over(thread.wait.condition)))
+        continue;
+      resume(thread);
+      has_run = true, running -= thread.has_ended;
+    }
+    if (running > 0 && !has_run && cluster.copies.empty()) fail_deadlocked(cluster);
+    copy_some(cluster, !has_run);
   }
-  if (cluster.running > 0 && !has_run && cluster.copies.empty()) fail_deadlocked(cluster);
-  copy_some(cluster, !has_run);
-}
-
-void check_ended(const Cluster &cluster) {
   if (!cluster.copies.empty()) fail("a block ended before a copy to it");
   for (const Block &block : cluster.blocks)
     for (const Group &group : block.groups)
       if (!group.products.empty()) fail("a warpgroup ended before its products");
-}
-
-/* The cluster that begins with this block. */
-std::unique_ptr<Cluster> make_cluster(const Launch &launch, const std::function<void()> &body, Index first) {
-  const uint32_t threads = launch.block.x;
-  auto cluster = std::make_unique<Cluster>();
-  cluster->launch = &launch, cluster->body = &body;
-  cluster->random.seed(launch.seed + first.x);
-  cluster->blocks = std::vector<Block>(launch.cluster);
-  for (uint32_t rank = 0; rank < launch.cluster; ++rank) {
-    Block &block = cluster->blocks[rank];
-    block.cluster = cluster.get(), block.index = {first.x + rank, first.y, first.z}, block.rank = rank;
-    block.smem.assign(launch.smem_bytes, 0xff); /* NaN in every type */
-    block.warps.resize(threads / WARP), block.groups.resize((threads + GROUP - 1) / GROUP);
-    for (uint32_t t = 0; t < threads; ++t) {
-      block.threads.push_back(std::make_unique<Thread>());
-      block.threads.back()->block = &block, block.threads.back()->index = t;
-      cluster->threads.push_back(block.threads.back().get());
-    }
-  }
-  cluster->running = cluster->threads.size();
-  return cluster;
 }
 
 Mbarrier &mbarrier_at(Block &block, uint32_t address) {
@@ -406,25 +385,25 @@ void run(const Launch &launch, const std::function<void()> &body) {
   if (launch.grid.x % launch.cluster != 0 || launch.block.y != 1 || launch.block.z != 1 || threads % WARP != 0 ||
       launch.smem_bytes > SMEM_MAX)
     fail("this grid, block or shared memory cannot be emulated");
-  std::vector<std::unique_ptr<Cluster>> resident;
-  std::mt19937_64 random(launch.seed);
-  const auto run_until_left = [&](size_t most) {
-    while (resident.size() > most) {
-      std::unique_ptr<Cluster> &cluster = resident[random() % resident.size()];
-      step(*cluster);
-      if (cluster->running > 0) continue;
-      check_ended(*cluster);
-      std::swap(cluster, resident.back());
-      resident.pop_back();
-    }
-  };
   for (uint32_t z = 0; z < launch.grid.z; ++z)
     for (uint32_t y = 0; y < launch.grid.y; ++y)
       for (uint32_t x = 0; x < launch.grid.x; x += launch.cluster) {
-        run_until_left(launch.resident - 1);
-        resident.push_back(make_cluster(launch, body, {x, y, z}));
+        Cluster cluster;
+        cluster.launch = &launch, cluster.body = &body;
+        cluster.random.seed(launch.seed + x);
+        cluster.blocks = std::vector<Block>(launch.cluster);
+        for (uint32_t rank = 0; rank < launch.cluster; ++rank) {
+          Block &block = cluster.blocks[rank];
+          block.cluster = &cluster, block.index = {x + rank, y, z}, block.rank = rank;
+          block.smem.assign(launch.smem_bytes, 0xff); /* NaN in every type */
+          block.warps.resize(threads / WARP), block.groups.resize((threads + GROUP - 1) / GROUP);
+          for (uint32_t t = 0; t < threads; ++t) {
+            block.threads.push_back(std::make_unique<Thread>());
+            block.threads.back()->block = &block, block.threads.back()->index = t;
+          }
+        }
+        run_cluster(cluster);
       }
-  run_until_left(0);
 }
 
 unsigned char *shared(uint32_t address, size_t bytes) {

@@ -36,9 +36,7 @@ struct Launch {
   Index grid, block;
   uint32_t cluster; /* blocks of a cluster, neighbours along x */
   uint32_t smem_bytes;
-  uint64_t seed;         /* decides when what is asynchronous happens, and who runs first */
-  uint32_t resident = 1; /* clusters that run at once; the others follow as these end. Blocks of a kernel with shared
-                          * memory of static size share it, and so need 1. */
+  uint64_t seed; /* decides when what is asynchronous happens, and who runs first */
 };
 
 /* Runs `thread` as every thread of every block. Returns when all have ended. */

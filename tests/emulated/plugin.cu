@@ -30,28 +30,25 @@ uint32_t sms(const attn_problem &p) {
   return p.Sq <= 64 && drawn % 3 == 0 ? 132 : 2 + (uint32_t)(drawn % 2);
 }
 
-/* `resident`: blocks that run at once; of a ragged batch the others are twice as many. Those that start late find
- * that the others have taken their share. */
-device_info h200(const attn_problem &p, uint32_t resident) {
+device_info h200(const attn_problem &p) {
   device_info info = {};
   info.kind = DEVICE_CUDA;
   info.cc_major = 9;
-  info.sms = sms(p) * (resident > 1 && attn_is_ragged(&p) ? 3 : 1);
+  info.sms = sms(p);
   info.threads_per_sm = 2048, info.blocks_per_sm = 32, info.regs_per_sm = 65536, info.threads_per_block = 1024;
   info.smem_per_sm_bytes = 233472, info.smem_per_block_bytes = emulated::SMEM_MAX, info.smem_reserved_bytes = 1024;
   info.l2_bytes = 50 << 20;
   return info;
 }
 
-template <const attn_variant &kVariant, uint32_t kResident>
+template <const attn_variant &kVariant>
 const char *supports(const attn_problem *problem, const attn_tuning *tuning, const device_info *) {
-  const device_info info = h200(*problem, kResident);
+  const device_info info = h200(*problem);
   return kVariant.supports(problem, tuning, &info);
 }
 
-attn_plan inner_plan(const attn_variant &variant, uint32_t resident, const attn_problem &problem,
-                     const attn_tuning &tuning) {
-  const device_info info = h200(problem, resident);
+attn_plan inner_plan(const attn_variant &variant, const attn_problem &problem, const attn_tuning &tuning) {
+  const device_info info = h200(problem);
   attn_plan plan = {};
   for (attn_pass &pass : plan.pass) pass.cluster[0] = pass.cluster[1] = pass.cluster[2] = 1;
   plan.tuning = tuning;
@@ -59,16 +56,15 @@ attn_plan inner_plan(const attn_variant &variant, uint32_t resident, const attn_
   return plan;
 }
 
-template <const attn_variant &kVariant, uint32_t kResident>
+template <const attn_variant &kVariant>
 void plan(const attn_problem *problem, const attn_tuning *tuning, const device_info *, attn_plan *out) {
-  const attn_plan inner = inner_plan(kVariant, kResident, *problem, *tuning);
+  const attn_plan inner = inner_plan(kVariant, *problem, *tuning);
   out->workspace_bytes = inner.workspace_bytes, out->zeroed_bytes = inner.zeroed_bytes;
 }
 
-/* `kResident`: blocks of the last pass that run at once. */
-template <const attn_variant &kVariant, uint32_t kResident>
+template <const attn_variant &kVariant>
 void run(const attn_problem *problem, const attn_plan *planned, const attn_buffers *buffers, unsigned) {
-  const attn_plan inner = inner_plan(kVariant, kResident, *problem, planned->tuning);
+  const attn_plan inner = inner_plan(kVariant, *problem, planned->tuning);
   static attn_pass_args args[ATTN_PASSES_MAX];
   const struct status status = kVariant.bind(problem, &inner, buffers, args);
   if (status_failed(&status)) emulated::fail("%s", status.text);
@@ -81,28 +77,26 @@ void run(const attn_problem *problem, const attn_plan *planned, const attn_buffe
                    {pass.block[0], pass.block[1], pass.block[2]},
                    pass.cluster[0],
                    pass.dynamic_smem_bytes,
-                   mixed(*problem),
-                   i + 1 == inner.pass_count ? kResident : 1},
+                   mixed(*problem)},
                   [&] { kernel(argument); });
   }
 }
 
-template <const attn_variant &kVariant, uint32_t kResident = 1>
+template <const attn_variant &kVariant>
 attn_variant on_emulated_gpu(const char *name) {
   attn_variant variant = kVariant;
   variant.name = name;
   variant.summary = "a kernel for Hopper on an emulated GPU";
   /* Where sums are cut the bounds are those of tensor cores. */
   variant.runs_on = DEVICE_CPU, variant.math = emulated::cuts() ? ATTN_MATH_WGMMA : ATTN_MATH_FP32_HOST;
-  variant.supports = supports<kVariant, kResident>, variant.plan = plan<kVariant, kResident>, variant.bind = nullptr,
-  variant.run = run<kVariant, kResident>;
+  variant.supports = supports<kVariant>, variant.plan = plan<kVariant>, variant.bind = nullptr,
+  variant.run = run<kVariant>;
   return variant;
 }
 
 const attn_variant wgmma = on_emulated_gpu<attn_variant_wgmma>("emulated_wgmma");
 const attn_variant wgmma_general = on_emulated_gpu<attn_variant_wgmma_general>("emulated_wgmma_general");
-/* Its blocks share the items out among themselves while they run. */
-const attn_variant wgmma_paged = on_emulated_gpu<attn_variant_wgmma_paged, 3>("emulated_wgmma_paged");
+const attn_variant wgmma_paged = on_emulated_gpu<attn_variant_wgmma_paged>("emulated_wgmma_paged");
 const attn_variant wgmma_fp8 = on_emulated_gpu<attn_variant_wgmma_fp8>("emulated_wgmma_fp8");
 const attn_variant decode_general = on_emulated_gpu<attn_variant_decode_general>("emulated_decode_general");
 const attn_variant mla = on_emulated_gpu<attn_variant_mla>("emulated_mla");
