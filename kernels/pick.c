@@ -29,6 +29,7 @@ static uint64_t feature_of(enum pick_feature feature, const struct attn_problem 
     case PICK_DTYPE_BYTES: return attn_dtype_bytes(s->dtype);
     case PICK_D: return s->D;
     case PICK_SKV: return s->Skv;
+    case PICK_RAGGED: return attn_is_ragged(s);
     case PICK_CAUSAL: return attn_is_causal(s);
     case PICK_GROUP_ROWS: return (uint64_t)s->Sq * (s->Hq / s->Hkv);
     case PICK_SHARED_PERCENT: return shared_percent(s);

@@ -15,6 +15,7 @@ enum pick_feature {
   PICK_DTYPE_BYTES, /* 2 or 4 */
   PICK_D,
   PICK_SKV,
+  PICK_RAGGED,         /* 0 or 1 */
   PICK_CAUSAL,         /* 0 or 1 */
   PICK_GROUP_ROWS,     /* query rows that share their keys: Sq * Hq / Hkv */
   PICK_SHARED_PERCENT, /* of the keys, in percent: those of sequences whose query rows of all heads that share K and V

@@ -5,13 +5,12 @@
  *   with four heads for a KV head, 128 rows are 32 queries of these four. A prefill then multiplies as many tiles
  *   as before. A sequence that is decoded is one item for a KV head instead of four, and its keys are read once. One
  *   of its two warpgroups has no row then, and multiplies nothing. A warp fetches tiles of keys, each lane a page of
- *   it, and reads the page table two tiles ahead. Items are taken longest first, a section of KV heads at a time, so
- *   that long decodes start with long prefills. At any time some SMs wait for memory and others for tensor cores.
+ *   it, and reads the page table two tiles ahead. Items are taken longest first, a section of KV heads at a time.
  *
  * Source: FlashAttention-3 for heads packed into a tile; mla (this repository) for pages by the copy engine.
  *
- * Can win: where prefills and decodes share a launch, against kernels of mma.sync, and against kernels that split
- *   prefills and decodes into two launches, one of which leaves the memory idle and the other one the tensor cores.
+ * Can win: where prefills and decodes share a launch, against kernels of mma.sync, and against two launches, one for
+ *   prefills and one for decodes, each of which leaves SMs idle at its end.
  *
  * Cannot: share the keys of one sequence among SMs, so that a long decode alone takes as long as one SM needs for
  *   its keys; use decode_general for that. Take pages of fewer than 8 tokens, or e4m3. Run anywhere but on compute
@@ -21,9 +20,22 @@
  *   rows, 1024 for the rows of one warpgroup, and 64 KB of memory, which is 1800 clocks of an SM's share.
  *   wgmma_general takes 1.38 us a tile and 2.2 us more an item.
  *
- *       batch, 32/8 heads    tiles: prefill, decode    floor: tensor, memory    predicted    decode_general (H100)
- *       2q2k_32q1s1k         8704, 2048                86, 33 us                130 to 145   719
- *       q8k_64q1s8k          66560, 32768              730, 460 us              850 to 950   5381
+ *       batch, 32/8 heads   tiles: prefill, decode   floor: tensor, memory   predicted
+ *       2q2k_32q1s1k        8704, 2048               86, 33 us               130 to 145
+ *       q8k_64q1s8k         66560, 32768             730, 460 us             850 to 950
+ *
+ *       batch, 32/8 heads   measured, pages of 16, 64   decode_general
+ *       2q2k_32q1s1k        169, 162 us                 725
+ *       q8k_64q1s8k         1270, 1180 us               5423
+ *
+ *   Why it takes longer: the copy engine takes about 85 clocks for a box of 16 rows and 250 for one of 64. So the 32
+ *   boxes of a tile in pages of 16 take as long as its products (q8k alone: 849 us in pages of 16, 768 in pages of
+ *   64, 756 without pages). And decodes of 8192 keys are as many tiles as the longest prefills, so that all of them
+ *   begin the launch, which waits for memory first and for tensor cores then.
+ *   This was tried: two lists, of items that fill both warpgroups and of items that fill one, from which blocks took
+ *   the next by atomic counters. q8k_64q1s8k took 1105 us in pages of 64, and a prefill of 512 queries that see 16384
+ *   keys, beside 32 decodes, 362 us instead of 476. But a block knew its next item 10 us later than it knows fixed
+ *   ones: prefills alone took 6 to 8 % longer, and small batches 25 %.
  *
  * Budget, registers and shared memory: as wgmma_general with two warpgroups, and 16 bytes. */
 #include "kernels/tiles/wgmma_paged_tile.cuh"

@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.."
 [ $# -eq 1 ] || { echo 'install_pages.sh: usage: install_pages.sh FOLDER' >&2; exit 2; }
 folder=$1
 
-pages=(README.md CHANGELOG.md CONTRIBUTING.md results/*.md results/h100/*.md results/h200/*.md shapes/README.md kernels/example/README.md)
+pages=(README.md CHANGELOG.md CONTRIBUTING.md results/*.md results/h200/*.md shapes/README.md kernels/example/README.md)
 files=(.github/workflows/*.yml kernels/device.h kernels/variants.def kernels/variants/scalar.cu results/*.schema.json scripts/bisect.sh)
 for file in kernels/example/*; do
   [ ! -f "$file" ] || [[ $file == *.md ]] || files+=("$file")

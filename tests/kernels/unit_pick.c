@@ -96,6 +96,8 @@ static const struct {
     {"B16.H32.Hkv8.Sq4.Skv4096.D128.bf16.causal.batch16q4s4k.page16", "h200", "decode_general"},
     {"B34.H32.Hkv8.S2048.D128.bf16.causal.batch2q2k_32q1s1k.page1", "h200", "decode_general"},
     {"B3.H32.Hkv8.Sq1.Skv64.D128.bf16.full.page16", "h200", "decode_general"},
+    {"B5.H32.Hkv8.Sq4.Skv300.D128.bf16.causal.batch3q4s300_q1s16_q1.page16", "h200", "wgmma_paged"},
+    {"B32.H32.Hkv8.Sq1.Skv1024.D128.bf16.causal.batch32q1s1k.page16", "h200", "decode_general"},
     {"B1.H4.S1024.D2048.f16.full", "h200", "one_query"},
     {"B1.H4.S64.D64.f16.full", "cpu", "cpu_flash"},
     {"B1.H4.S64.D577.f16.full", "cpu", "cpu_ref"},
