@@ -247,6 +247,7 @@ planned with its times kept|r.update(status="planned", reason="because")
 skipped with its check kept|r.update(status="skipped", reason="because", time=None); del r["processes"]
 skipped with its processes kept|r.update(status="skipped", reason="because", time=None, check=None)
 processes of cold times alone|del r["processes"]["hot"]
+an interval between processes that is not theirs|r["between_processes"] = {"hot": {"median_us": 1.09 * sorted(p["median_us"])[len(p["median_us"]) // 2]}}
 a first process that is not the time|p["median_us"][0] *= 1.001
 a thread that waited for less than no time|h["waited_ratio"] = -0.5
 an event overhead above every cold time|g["event_overhead_us"] = 1 + max(r["time"]["cold"]["max_us"] for r in d["results"] if r["time"])

@@ -70,6 +70,22 @@ static struct status require_injected(const struct run *run) {
                      run->inject.glob, run->cells.items[0].attn_case->key, run->cells.items[0].spec.text);
 }
 
+/* A kernel that was loaded and is never measured would look like one that passes. */
+static struct status require_loaded(const struct run *run) {
+  const struct options *o = run->options;
+  const struct attn_variant *reference = run->reference.variant;
+  /* Cells picked one by one, as a gate picks suspects, need not hold one of a loaded variant. */
+  if (o->load.count == 0 || o->only.count > 0 || (reference != NULL && variant_is_added(reference)))
+    return status_ok();
+  for (size_t i = 0; i < run->cells.count; ++i) {
+    if (variant_is_added(run->cells.items[i].spec.variant)) return status_ok();
+  }
+  return status_make(STATUS_USAGE,
+                     "--load %s: no cell of a loaded variant is selected; name one with --variants (loaded: all of "
+                     "them), or leave --load out",
+                     o->load.item[0]);
+}
+
 static struct status select_cells(struct run *run, enum device_kind kind, const struct device_info *gpu) {
   const struct options *o = run->options;
   cells_free(&run->cells);
@@ -249,6 +265,7 @@ struct status run_open(struct run *run) {
 struct status run_begin(struct run *run) {
   const struct options *o = run->options;
   TRY(require_injected(run));
+  TRY(require_loaded(run));
   TRY(gate_options_check(o, &run->cells));
   TRY(selection_of(&run->cells, &run->selection));
   if (o->shard_value.count > 0) TRY(selection_keep_shard(&run->selection, &o->shard_value, &run->cells));
@@ -357,7 +374,7 @@ static struct status measure_cell(struct run *run, const struct cell *cell, bool
   const double begun_s = clock_now_s();
   const struct cell_request request = run_request(run, cell, again);
   TRY(supervise_cell(run->supervisor, &request, out));
-  if (!again) schedule_learn(&run->schedule, cell, clock_now_s() - begun_s);
+  if (!again) schedule_learn(&run->schedule, cell, clock_now_s() - begun_s, out);
   ++run->since_sentinel;
   return status_ok();
 }

@@ -73,15 +73,16 @@ struct schedule {
   size_t variant_count;
   struct schedule_variant {
     const char *name;
-    double flops, wall_s; /* of the variant's last cell */
+    double flops, wall_s, launch_us; /* of the variant's last cell; launch_us is 0 where it was not timed */
   } variant[SWEEP_VARIANTS_MAX];
 };
 
-/* Notes how long the first measurement of a cell took. The cell must outlive the schedule. */
-void schedule_learn(struct schedule *, const struct cell *, double wall_s);
-/* Estimates the seconds that a cell will take: as long as the variant's last cell, and longer by the ratio of their
- * FLOPs when the new cell has more. For a variant without a measured cell it is the longest time of any cell so far.
+/* Notes how long the first measurement of a cell, and one of its launches, took. The cell must outlive the schedule.
  */
+void schedule_learn(struct schedule *, const struct cell *, double wall_s, const struct record *);
+/* Estimates the seconds that a cell will take. A cell with more FLOPs than the variant's last one takes as much
+ * longer as the launches do that every cell needs; where the last one was only checked, it takes longer by the ratio
+ * of FLOPs. For a variant without a measured cell it is the longest time of any cell so far. */
 double schedule_predict(const struct schedule *, const struct cell *);
 /* Whether the left_s seconds that are left of the budget suffice for the first round of this cell and for the other
  * rounds - 1 rounds of this cell and of all cells before it. */

@@ -69,21 +69,35 @@ static const struct schedule_variant *find(const struct schedule *schedule, cons
   return NULL;
 }
 
-void schedule_learn(struct schedule *schedule, const struct cell *cell, double wall_s) {
+static double launch_us_of(const struct record *record) {
+  double us = 0;
+  for (size_t mode = 0; mode < TIME_MODE_COUNT; ++mode) us = fmax(us, record->time[mode].us.median);
+  return us;
+}
+
+void schedule_learn(struct schedule *schedule, const struct cell *cell, double wall_s, const struct record *record) {
   const struct schedule_variant *found = find(schedule, cell->spec.text);
   const size_t at = found != NULL ? (size_t)(found - schedule->variant) : schedule->variant_count;
   schedule->sum_s += wall_s;
   schedule->longest_s = fmax(schedule->longest_s, wall_s);
   if (at == SWEEP_VARIANTS_MAX) return;
   schedule->variant_count += found == NULL;
-  schedule->variant[at] = (struct schedule_variant){cell->spec.text, work_flops(&cell->attn_case->shape), wall_s};
+  schedule->variant[at] = (struct schedule_variant){
+      .name = cell->spec.text,
+      .flops = work_flops(&cell->attn_case->shape),
+      .wall_s = wall_s,
+      .launch_us = launch_us_of(record),
+  };
 }
 
 double schedule_predict(const struct schedule *schedule, const struct cell *cell) {
   const struct schedule_variant *last = find(schedule, cell->spec.text);
   if (last == NULL) return schedule->longest_s;
-  const double ratio = work_flops(&cell->attn_case->shape) / last->flops;
-  return last->wall_s * (ratio > 1 ? ratio : 1);
+  /* Launches of a cell at least: checks, warming up, and the fewest samples of each mode. */
+  static const double launches = 100;
+  const double more = fmax(work_flops(&cell->attn_case->shape) / last->flops - 1, 0), longer_s = more * last->wall_s;
+  if (!(last->launch_us > 0)) return last->wall_s + longer_s;
+  return last->wall_s + fmin(longer_s, more * launches * 1e-6 * last->launch_us);
 }
 
 bool schedule_has_room(const struct schedule *schedule, const struct cell *cell, uint64_t rounds, double left_s) {

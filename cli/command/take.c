@@ -145,7 +145,7 @@ static struct status settle(struct deal *d, size_t card) {
   if (status_failed(outcome)) return lose_card(d, card, outcome);
   if (seat->cell == no_cell) return status_ok();
   put_card(d, card, record);
-  if (d->round == 0) schedule_learn(&seat->schedule, &d->run->cells.items[seat->cell], record->wall_s);
+  if (d->round == 0) schedule_learn(&seat->schedule, &d->run->cells.items[seat->cell], record->wall_s, record);
   seat->rests_until_s = clock_now_s() + run_rest_s(d->run, record);
   return run_settle(d->run, seat->cell, d->round, record);
 }

@@ -211,6 +211,16 @@ struct kind {
   void (*describe)(FILE *out, uint32_t index); /* instead of all that */
 };
 
+static const char *group_at(uint32_t i) { return variant_group_name(i); }
+static const char *group_help_at(uint32_t i) {
+  static const char *const help[] = {
+#define GROUP_HELP(name, help) help,
+      VARIANT_GROUP_MAP(GROUP_HELP)
+#undef GROUP_HELP
+  };
+  return help[i];
+}
+
 static const char *finding_at(uint32_t i) { return i < FINDING_ID_COUNT ? finding_name((enum finding_id)i) : NULL; }
 static void describe_finding(FILE *out, uint32_t index) {
   const enum finding_id id = (enum finding_id)index;
@@ -445,6 +455,7 @@ static void describe_page(FILE *out, uint32_t index) {
 }
 
 static const struct kind kinds[] = {
+    {group_at, "groups of variants", "a group of variants, for --variants", .help = group_help_at},
     {finding_at, "findings", .describe = describe_finding},
     {verdict_at, "verdicts", "a verdict of a comparison", .help = verdict_help_at, .code = verdict_code_at},
     {cell_status_name, "statuses", "the status of a row", .help = status_help_at, .code = status_code_at},

@@ -214,17 +214,20 @@ static bool grow_buffer(struct channel *c) {
   return true;
 }
 
-/* Waits for the reply pipe until the deadline. CHANNEL_LINE: something can be read. */
-static struct status wait_readable(const struct channel *c, double deadline_s, enum channel_result *result) {
+/* Waits for the reply pipe until the deadline. CHANNEL_LINE: something can be read. `absent_s`: as channel_answer. */
+static struct status wait_readable(const struct channel *c, double deadline_s, enum channel_result *result,
+                                   double *absent_s) {
+  static const double slice_s = 0.1; /* `absent_s` is so exact, where this process is not stopped */
   struct pollfd poll_fds[] = {{.fd = c->reply_fd, .events = POLLIN}, {.fd = signals_fd(), .events = POLLIN}};
   for (;;) {
-    const double left_s = deadline_s - clock_now_s();
+    const double now_s = clock_now_s(), left_s = deadline_s - now_s, wait_s = left_s < slice_s ? left_s : slice_s;
     *result = left_s > 0 ? CHANNEL_LINE : CHANNEL_DEADLINE;
     if (left_s <= 0) return status_ok();
-    const struct timespec left = {.tv_sec = (time_t)left_s, .tv_nsec = (long)(fmod(left_s, 1.0) * 1e9)};
-    ppoll(poll_fds, 2, &left, NULL);
+    const struct timespec wait = {.tv_nsec = (long)(wait_s * 1e9)};
+    const int ready = ppoll(poll_fds, 2, &wait, NULL);
     TRY(signals_check());
-    if (poll_fds[0].revents != 0) return status_ok();
+    if (ready > 0 && poll_fds[0].revents != 0) return status_ok();
+    if (ready == 0) *absent_s = now_s;
   }
 }
 
@@ -247,11 +250,12 @@ static void drop_taken(struct channel *c) {
 
 struct status channel_receive(struct channel *c, double timeout_s, struct channel_answer *out) {
   const double deadline_s = clock_now_s() + timeout_s;
+  double absent_s = 0;
   drop_taken(c);
   for (size_t scanned = 0; !take_line(c, scanned, out);) {
     scanned = c->used;
     if (!grow_buffer(c)) return status_make(STATUS_MEMORY, "no memory for the answer of a worker");
-    TRY(wait_readable(c, deadline_s, &out->result));
+    TRY(wait_readable(c, deadline_s, &out->result, &absent_s));
     if (out->result != CHANNEL_LINE) return status_ok();
     const ssize_t n = read(c->reply_fd, c->buffer + c->used, c->capacity - c->used);
     if (n < 0 && errno == EINTR) continue;
@@ -259,6 +263,7 @@ struct status channel_receive(struct channel *c, double timeout_s, struct channe
     if (n <= 0) return status_ok();
     c->used += (size_t)n;
   }
+  out->absent_s = absent_s;
   return status_ok();
 }
 

@@ -32,6 +32,8 @@ struct channel_answer {
   enum channel_result result;
   char *line; /* without the newline; valid until the next answer */
   size_t length;
+  double absent_s; /* of clock_now_s: the line was not there yet. The answer came later, and this process may have
+                    * been stopped in between. 0: nobody looked before it was there */
 };
 
 /* Writes a request. False when the child has ended. */

@@ -190,7 +190,7 @@ static const struct {
     {cpu_affinity, "changed the CPU affinity"},
     {scheduling, "changed the nice value or the scheduling policy"},
     {attributes, "changed its process group or attributes (prctl)"},
-    {of_parent, "changed the priority, the CPU affinity or limits of the process that starts workers"},
+    {of_parent, "saw a change of the priority, the CPU affinity or limits of the process that starts workers"},
     {table_of_functions, "changed the program's table of functions"},
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };

@@ -227,21 +227,41 @@ static struct status lose_failed(struct supervisor *s, const struct cell_request
   return record_lost(s, request, CELL_error, failure.text, out);
 }
 
-/* By how much the time that a worker says a cell took may differ from what passed here: a busy machine delays the
- * answer. */
+/* The time from a request to its answer, as far as it can be seen from here: the answer may have lain in the pipe
+ * while this process was stopped. On a busy machine the worker gets no CPU before it starts its clock and after it
+ * has stopped it, so the time that it waited for one is no part of the least. */
+struct passed {
+  double least_s, most_s;
+};
+
+/* Seconds that the worker's first thread has waited for a CPU; 0 where the kernel does not count them. */
+static double waited_for_cpu_s(pid_t pid) {
+  char path[64];
+  unsigned long long ran_ns = 0, waited_ns = 0;
+  snprintf(path, sizeof path, "/proc/%ld/schedstat", (long)pid);
+  FILE *file = fopen(path, "re");
+  if (file == NULL) return 0;
+  if (fscanf(file, "%llu %llu", &ran_ns, &waited_ns) != 2) waited_ns = 0;
+  fclose(file);
+  return 1e-9 * (double)waited_ns;
+}
+
+/* By how much the time that a worker says a cell took may differ from what passed. */
 static const double clock_share = 0.1, clock_slack_s = 0.4;
 
-static bool is_of_other_clock(const struct record *record, double passed_s) {
-  return record->wall_s > 0 && fabs(passed_s - record->wall_s) > clock_slack_s + clock_share * passed_s;
+static bool is_of_other_clock(const struct record *record, struct passed passed) {
+  const double said_s = record->wall_s;
+  return said_s > 0 && (said_s < (1 - clock_share) * passed.least_s - clock_slack_s ||
+                        said_s > (1 + clock_share) * passed.most_s + clock_slack_s);
 }
 
 /* Code that runs in a worker can change the functions that read the time there, but not here. */
-static struct status lose_clock(struct supervisor *s, const struct cell_request *request, double passed_s,
+static struct status lose_clock(struct supervisor *s, const struct cell_request *request, struct passed passed,
                                 struct record *out) {
   char reason[RECORD_REASON_MAX];
   snprintf(reason, sizeof reason,
            "its process says that the cell took %.2f s, and %.2f s passed: something in it changed a clock",
-           out->wall_s, passed_s);
+           out->wall_s, out->wall_s < passed.least_s ? passed.least_s : passed.most_s);
   channel_end(&s->channel, patience_s, NULL);
   return record_lost(s, request, CELL_error, reason, out);
 }
@@ -255,16 +275,19 @@ static struct status receive_cell(struct supervisor *s, struct channel_answer *a
 
 static struct status ask_cell(struct supervisor *s, const struct cell_request *request, struct record *out) {
   struct channel_answer answer = {.result = CHANNEL_CLOSED};
-  const double sent_s = clock_now_s();
+  const double sent_s = clock_now_s(), waited_s = waited_for_cpu_s(s->channel.pid);
   s->at_reference = false;
   if (channel_send(&s->channel, request, sizeof *request)) TRY(receive_cell(s, &answer));
-  const double passed_s = clock_now_s() - sent_s;
+  const struct passed passed = {
+      .least_s = answer.absent_s - sent_s - (waited_for_cpu_s(s->channel.pid) - waited_s),
+      .most_s = clock_now_s() - sent_s,
+  };
   if (answer.result != CHANNEL_LINE) return lose_cell(s, request, answer.result, out);
   if (is_failure(&answer)) return lose_failed(s, request, &answer, out);
   const struct status status = read_answer(request, &answer, out);
   if (status.code == STATUS_INPUT) return lose_unreadable(s, request, out);
   TRY(status);
-  if (is_of_other_clock(out, passed_s)) return lose_clock(s, request, passed_s, out);
+  if (is_of_other_clock(out, passed)) return lose_clock(s, request, passed, out);
   /* Its device may be unusable, or the next cell would inherit what this one left. */
   if (out->status == CELL_error || out->left[0] != '\0') channel_end(&s->channel, patience_s, NULL);
   return status_ok();

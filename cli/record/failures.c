@@ -31,8 +31,8 @@ static void append_counts(const struct record *records, size_t count, char out[F
 }
 
 /* Was the variant loaded? It is none of those that are built in. */
-static bool is_loaded(const struct record *record) {
-  const struct attn_variant *variant = variant_find(record->variant_name);
+static bool is_loaded(const char *name) {
+  const struct attn_variant *variant = variant_find(name);
   return variant == NULL || variant_is_added(variant);
 }
 
@@ -46,10 +46,26 @@ static bool is_always_skipped(const struct record *records, size_t count, const 
 const struct record *failures_loaded_skipped(const struct record *records, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     const struct record *record = &records[i];
-    if (record->status == CELL_skipped && is_loaded(record) && is_always_skipped(records, count, record))
+    if (record->status == CELL_skipped && is_loaded(record->variant_name) &&
+        is_always_skipped(records, count, record))
       return record;
   }
   return NULL;
+}
+
+/* The first right row without a ratio, where the reference was loaded and no row has a ratio to it: it failed, or
+ * took no case. NULL: there is none. A reason begins with the name of the reference, if there is one. */
+static const struct record *lost_reference(const struct record *records, size_t count) {
+  const struct record *first = NULL;
+  char name[VARIANT_SPEC_MAX];
+  for (size_t i = 0; i < count; ++i) {
+    const struct speedup_record *speedup = &records[i].speedup;
+    if (speedup->reference[0] != '\0' && speedup->reason[0] == '\0') return NULL;
+    if (first == NULL && records[i].status == CELL_ok && strchr(speedup->reason, ':') != NULL) first = &records[i];
+  }
+  if (first == NULL) return NULL;
+  snprintf(name, sizeof name, "%.*s", (int)strcspn(first->speedup.reason, ":"), first->speedup.reason);
+  return is_loaded(name) ? first : NULL;
 }
 
 bool failures_lack_result(const struct journal_data *data) {
@@ -57,11 +73,13 @@ bool failures_lack_result(const struct journal_data *data) {
   if (data->run.shard[0] != '\0' || !run_info_is_own(&data->run) || data->record_count == 0) return false;
   for (size_t i = 0; i < data->record_count; ++i) skipped += data->records[i].status == CELL_skipped;
   if (skipped == data->record_count) return true;
-  return !data->is_complete_as_is && failures_loaded_skipped(data->records, data->record_count) != NULL;
+  return !data->is_complete_as_is && (failures_loaded_skipped(data->records, data->record_count) != NULL ||
+                                      lost_reference(data->records, data->record_count) != NULL);
 }
 
 void failures_text(const struct record *records, size_t count, uint64_t expected, char out[FAILURES_TEXT_MAX]) {
-  const struct record *first = first_failed(records, count), *unmeasured = failures_loaded_skipped(records, count);
+  const struct record *first = first_failed(records, count), *unmeasured = failures_loaded_skipped(records, count),
+                      *no_ratio = lost_reference(records, count);
   const uint64_t missing = expected > count ? expected - count : 0;
   size_t failed = 0, left_out = 0, skipped = 0;
   out[0] = '\0';
@@ -79,6 +97,9 @@ void failures_text(const struct record *records, size_t count, uint64_t expected
   else if (unmeasured != NULL)
     text_append(out, FAILURES_TEXT_MAX, "%severy row of %s is skipped, first: %s: %s", missing > 0 ? ", " : "",
                 unmeasured->variant_name, unmeasured->attn_case.key, unmeasured->reason);
+  if (no_ratio != NULL)
+    text_append(out, FAILURES_TEXT_MAX, "%sno row has a ratio to the reference, first: %s %s: %s",
+                out[0] != '\0' ? ", " : "", no_ratio->attn_case.key, no_ratio->variant, no_ratio->speedup.reason);
   if (first == NULL) return;
   text_append(out, FAILURES_TEXT_MAX, "%s%zu of %" PRIu64 " cells %s", out[0] != '\0' ? ", " : "", failed, expected,
               left_out < failed ? "failed" : "have no result");

@@ -1,4 +1,5 @@
 /* A JSON report back into the facts it was made from. Keys that are derived are not looked at. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "cli/base/owned.h"
@@ -75,12 +76,30 @@ static struct status read_run(const struct json_doc *doc, struct journal_data *o
   return check_gate(doc, sweep, &out->run.gate);
 }
 
+/* What is derived is derived anew, and not read. But where it does not follow from the processes, one of the two was
+ * changed. */
+static struct status check_between(const struct json_doc *doc, const cJSON *item, const struct record *record) {
+  const cJSON *between = json_get(item, "between_processes");
+  for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; ++mode) {
+    const cJSON *median = json_get(json_get(between, time_mode_name(mode)), "median_us");
+    const struct process_interval interval = process_interval_of(&record->process[mode]);
+    if (!cJSON_IsNumber(median) || interval.processes == 0) continue;
+    if (fabs(median->valuedouble - interval.median_us) > 1e-6 * interval.median_us)
+      return json_error(doc, median, false, "is not the median of the %s times of the row's processes, %.9g us",
+                        time_mode_name(mode), interval.median_us);
+  }
+  return status_ok();
+}
+
 static struct status read_results(const struct json_doc *doc, struct journal_data *out) {
   const cJSON *list = json_get(doc->root, "results");
   if (!cJSON_IsArray(list)) return json_error(doc, doc->root, false, "has no array \"results\"");
   TRY(owned_array(&out->records, (size_t)cJSON_GetArraySize(list), sizeof *out->records, "results"));
-  for (const cJSON *item = list->child; item != NULL; item = item->next)
-    TRY(record_read(doc, item, &out->records[out->record_count++]));
+  for (const cJSON *item = list->child; item != NULL; item = item->next) {
+    struct record *record = &out->records[out->record_count++];
+    TRY(record_read(doc, item, record));
+    TRY(check_between(doc, item, record));
+  }
   return journal_check_unique(out, doc, list);
 }
 

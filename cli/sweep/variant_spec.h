@@ -53,12 +53,12 @@ void cell_name_short_case(const char *key, char *out, size_t size);
 /* Names that --variants takes for several variants at once. */
 
 /* GROUP(name, who is in it) */
-#define VARIANT_GROUP_MAP(X)                                                 \
-  X(all, "every variant with a kernel of its own, so not auto")              \
-  X(ours, "what came with attnbench and is no vendor's library")             \
-  X(ladder, "the kernels that add one idea after the other")                 \
-  X(specimens, "kernels that are slow for one known reason, to be compared") \
-  X(loaded, "what --load brought")
+#define VARIANT_GROUP_MAP(X)                                                         \
+  X(all, "every variant with a kernel of its own, so not auto")                      \
+  X(ours, "the variants that are built in, without vendors' libraries and auto")     \
+  X(ladder, "the kernels of which each adds one idea to the one before it")          \
+  X(specimens, "kernels that are slow for one known reason, to compare others with") \
+  X(loaded, "the variants of the files that --load names")
 
 enum variant_group {
 #define VARIANT_GROUP_ENUM(name, help) VARIANT_GROUP_##name,

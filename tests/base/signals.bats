@@ -56,7 +56,7 @@ expect_childless() { # fails while anything that runs was started with MARK in i
       rm -f "$TMP/r.json"
       status=0
       env --default-signal=HUP ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD="$object" PIPE_AT=$at PIPE_SIGNAL="${signal%:*}" \
-        "$ATTNBENCH" --sweep tests/data/sweeps/tiny.json --device cpu --load "$STEADY" --variants cpu_flash --check-only --json "$TMP/r.json" >"$OUT" 2>"$ERR" || status=$?
+        "$ATTNBENCH" --sweep tests/data/sweeps/tiny.json --device cpu --load "$STEADY" --variants cpu_flash --only "*" --check-only --json "$TMP/r.json" >"$OUT" 2>"$ERR" || status=$?
       expect_status "${signal#*:}"
       [ ! -e "$TMP/r.json" ] || expect_json "$TMP/r.json" 'd["run"]["state"] == "interrupted"'
     done
@@ -67,7 +67,7 @@ expect_childless() { # fails while anything that runs was started with MARK in i
   local delay
   for delay in 0 0.002 0.005 0.01 0.02 0.03 0.05; do
     rm -f "$TMP/r.json" "$TMP/r.json.journal"
-    env --default-signal=INT "$ATTNBENCH" --sweep tests/data/sweeps/tiny.json --device cpu --load "$STEADY" --variants cpu_flash \
+    env --default-signal=INT "$ATTNBENCH" --sweep tests/data/sweeps/tiny.json --device cpu --load "$STEADY" --variants cpu_flash --only "*" \
       --check-only --json "$TMP/r.json" 2>"$ERR" &
     local run=$!
     sleep "$delay"

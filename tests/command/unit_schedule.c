@@ -61,24 +61,38 @@ TEST(a_budget_brings_the_shortest_first_unless_an_order_is_given) {
   assert_string_equal(schedule_order_name(&options), "seeded");
 }
 
+static const struct record checked = {.status = CELL_ok};
+
 TEST(a_cell_takes_as_long_as_the_variants_last_one_in_the_ratio_of_the_work) {
   struct schedule schedule = {.sum_s = 0};
   some_cells();
   assert_true(schedule_predict(&schedule, &items[0]) == 0);
-  schedule_learn(&schedule, &items[4], 3); /* "a", B=2 */
+  schedule_learn(&schedule, &items[4], 3, &checked); /* "a", B=2 */
   assert_true(schedule_predict(&schedule, &items[0]) == 9);
   assert_true(schedule_predict(&schedule, &items[4]) == 3);
   assert_true(schedule_predict(&schedule, &items[1]) == 3); /* "b" is not known */
-  schedule_learn(&schedule, &items[5], 1);                  /* "b", B=1 */
+  schedule_learn(&schedule, &items[5], 1, &checked);        /* "b", B=1 */
   assert_true(schedule_predict(&schedule, &items[1]) == 5);
-  schedule_learn(&schedule, &items[0], 12);
+  schedule_learn(&schedule, &items[0], 12, &checked);
   assert_true(schedule_predict(&schedule, &items[4]) == 12); /* less work need not take less */
+}
+
+TEST(a_cell_that_was_timed_takes_longer_only_by_its_launches) {
+  struct schedule schedule = {.sum_s = 0};
+  struct record timed = {.status = CELL_ok};
+  some_cells();
+  timed.time[TIME_HOT].us.median = 1000, timed.time[TIME_COLD].us.median = NAN;
+  schedule_learn(&schedule, &items[4], 3, &timed);
+  assert_true(fabs(schedule_predict(&schedule, &items[0]) - 3.2) < 1e-9); /* 100 launches of 3 ms instead of 1 ms */
+  timed.time[TIME_HOT].us.median = 1e6;                                   /* no more than the ratio of the work */
+  schedule_learn(&schedule, &items[4], 3, &timed);
+  assert_true(fabs(schedule_predict(&schedule, &items[0]) - 9) < 1e-9);
 }
 
 TEST(room_is_for_all_rounds_of_all_cells) {
   struct schedule schedule = {.sum_s = 0};
   some_cells();
-  schedule_learn(&schedule, &items[5], 1);
+  schedule_learn(&schedule, &items[5], 1, &checked);
   /* B=3 of the same variant: 3 s, and in each further round 1 + 3 s. */
   assert_true(schedule_has_room(&schedule, &items[3], 1, 3));
   assert_false(schedule_has_room(&schedule, &items[3], 1, 2.9));

@@ -59,14 +59,25 @@ expect_bad() {
   expect_json "$TMP/r.json" '{r["variant"] for r in d["results"]} == {"example_cpu", "example_warp", "cpu_ref"}'
   run_with "$EXAMPLE" --variants all
   expect_json "$TMP/r.json" '{"example_cpu", "example_warp", "cpu_ref", "serial", "cudnn"} <= {r["variant"] for r in d["results"]}'
-  run_with "$EXAMPLE" --variants ours
-  expect_json "$TMP/r.json" '{"cpu_ref", "serial"} <= {r["variant"] for r in d["results"]} and not {"example_cpu", "cudnn"} & {r["variant"] for r in d["results"]}'
+  attn --sweep tests/data/sweeps/tiny.json --device cpu --check-only --variants ours --json "$TMP/r.json"
+  expect_json "$TMP/r.json" '{"cpu_ref", "serial"} <= {r["variant"] for r in d["results"]} and "cudnn" not in {r["variant"] for r in d["results"]}'
   must 0 attn plan --sweep v3 --gpu h200 --variants ladder,specimens,wgmma:warpgroups=2 --filter B=1 --json "$TMP/r.json" --quiet
   expect_json "$TMP/r.json" '[r["variant"] for r in d["results"]] == ["serial", "scalar", "scalar_quad", "wmma_qk", "wmma",
     "cp_async", "mma_swizzle", "wgmma", "one_query", "split_kv_atomic", "wgmma:warpgroups=2"]'
   # A loaded kernel on a shipped sweep, whose list cannot know it.
   attn --sweep shapes/n6.json --filter D=4 --device cpu --check-only --load "$EXAMPLE" --json "$TMP/r.json" --quiet
   expect_json "$TMP/r.json" '{r["variant"] for r in d["results"]} == {"example_cpu", "example_warp"}'
+}
+
+@test "what is loaded and not measured, or measured and not loaded, is refused" {
+  local refused='no cell of a loaded variant is selected; name one with --variants'
+  expect_refusal 2 "$refused" -- --sweep tests/data/sweeps/tiny.json --device cpu --load "$EXAMPLE" --variants ours
+  expect_refusal 2 "$refused" -- --sweep tests/data/sweeps/tiny.json --device cpu --load "$EXAMPLE" --variants cpu_ref,cpu_flash
+  expect_refusal 2 "$refused" -- ab --base "$ATTNBENCH" --base-load "$EXAMPLE" --load "$EXAMPLE" --shape B=1,H=1,S=16,D=16,f32 --device cpu --variants cpu_ref
+  expect_refusal 2 'nothing is loaded' -- --sweep tests/data/sweeps/tiny.json --device cpu --variants loaded
+  # Cells that are picked one by one, and a reference.
+  must 0 attn --sweep tests/data/sweeps/tiny.json --device cpu --check-only --load "$EXAMPLE" --variants all --only '*/cpu_ref' --json "$TMP/r.json"
+  must 0 attn --sweep tests/data/sweeps/tiny.json --device cpu --quick --load "$EXAMPLE" --reference example_cpu --variants cpu_ref --json "$TMP/r.json"
 }
 
 @test "plan shows the launch of a loaded CUDA variant without a GPU" {
@@ -92,7 +103,7 @@ expect_bad() {
   must 0 attn --sweep tests/data/sweeps/tiny.json --device cpu --quick --load "$EXAMPLE" --reference example_cpu --variants cpu_flash \
     --json "$TMP/r.json"
   expect_json "$TMP/r.json" 'all(r["speedup_vs"]["reference"] == "example_cpu" for r in d["results"])'
-  must 0 attn --sweep tests/data/sweeps/tiny.json --device cpu --quick --load "$(plugin bad_plan)" --reference bad_plan \
+  must 4 attn --sweep tests/data/sweeps/tiny.json --device cpu --quick --load "$(plugin bad_plan)" --reference bad_plan \
     --variants cpu_flash --json "$TMP/r.json"
   expect_json "$TMP/r.json" 'all(r["status"] == "ok" and "pass_count must be at most 4" in r["speedup_vs_reason"] for r in d["results"])'
   must 4 attn --sweep tests/data/sweeps/tiny.json --device cpu --quick --load "$(plugin crash_plan)" --reference crash_plan \
@@ -122,6 +133,14 @@ expect_bad() {
   expect_status 4
   expect_out 'every row of example_cpu is skipped'
   expect_out 'what to do: measure cases that the loaded variant takes'
+}
+
+@test "a run in which no row has a ratio to a loaded reference does not pass" {
+  must 4 attn --shape B=1,H=1,S=8,D=1056,f32 --device cpu --load "$EXAMPLE" --variants cpu_ref --reference example_cpu --quick --json "$TMP/r.json"
+  expect_err 'no row has a ratio to the reference, first: B1.H1.Hkv1.Sq8.Skv8.D1056.f32.full cpu_ref: example_cpu: '
+  expect_out 'vs ref: no row has a ratio to the reference'
+  attn report "$TMP/r.json"
+  expect_status 4
 }
 
 @test "several objects are loaded side by side; one of them twice is a name taken" {
@@ -204,12 +223,12 @@ expect_bad() {
 }
 
 @test "an object whose signals interrupt the worker costs nothing" {
-  must 0 run_with "$(plugin interrupts)" --variants cpu_ref,cpu_flash
+  must 0 run_with "$(plugin interrupts)" --variants cpu_ref,cpu_flash --only '*'
   expect_json "$TMP/r.json" 'd["summary"]["ok"] == 4'
 }
 
 @test "what an object prints does not get into a report on stdout" {
-  must 0 attn --sweep tests/data/sweeps/tiny.json --device cpu --check-only --load "$(plugin prints)" --variants cpu_flash --json -
+  must 0 attn --sweep tests/data/sweeps/tiny.json --device cpu --check-only --load "$(plugin prints)" --variants cpu_flash --only '*' --json -
   expect_json "$OUT" 'd["summary"]["ok"] == 2'
   expect_err noise
 }

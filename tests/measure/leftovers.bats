@@ -121,6 +121,18 @@ expect_left() {
   expect_json "$TMP/r.json" '"passed: something in it changed a clock" in d["results"][0]["reason"]'
 }
 
+@test "a run that is stopped while a cell ends accuses nothing in its worker of another clock" {
+  local pid
+  "$ATTNBENCH" --shape B=1,H=2,S=256,D=64 --device cpu --variants cpu_flash,cpu_ref --json "$TMP/r.json" >"$TMP/out" 2>&1 &
+  pid=$!
+  sleep 0.5
+  kill -STOP "$pid"
+  sleep 4
+  kill -CONT "$pid"
+  wait "$pid" || fail "$(cat "$TMP/out")"
+  expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["ok", "ok"]'
+}
+
 @test "another rounding mode is charged as such, and no input is said to be changed" {
   expect_left rounding "changed the floating-point mode"
   expect_left rounding_supports "changed the floating-point mode"

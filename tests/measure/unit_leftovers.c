@@ -180,7 +180,7 @@ TEST(what_is_left_is_told_by_name) {
       {replace_descriptor, "changed 1 descriptor"},
       {leave_named_thread, "left 1 thread running"},
       {change_functions, "changed the program's table of functions"},
-      {change_parent, "changed the priority, the CPU affinity or limits of the process that starts workers"},
+      {change_parent, "saw a change of the priority, the CPU affinity or limits of the process that starts workers"},
       {leave_several,
        "changed the floating-point mode (rounding or denormals); changed the handler of signal 10; changed the "
        "umask; "
