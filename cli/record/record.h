@@ -375,8 +375,8 @@ enum { FAILURES_TEXT_MAX = 1280 };
 /* Writes "2 of 4 cells failed (1 implausible, 1 timeout), first: KEY VARIANT: reason". `expected` is the number of
  * cells of the run; missing records are counted too. A cell failed when its status has an exit code other than 0;
  * where all of them were left out they "have no result". The named cell is the first `wrong` one, else the first that
- * failed. Says so where every row is skipped, or every row of a loaded variant, and where no row
- * has a ratio to a loaded reference. "" for nothing of all this. */
+ * failed. Says so where every row is skipped, or every row of a loaded variant, and where no row has a ratio to a
+ * loaded reference. "" for nothing of all this. */
 void failures_text(const struct record *, size_t count, uint64_t expected, char out[FAILURES_TEXT_MAX]);
 
 /* The first row of a loaded variant of which every row is skipped; NULL: there is none. */
