@@ -244,7 +244,7 @@ static bool has_energy(const struct report_row *row) { return isfinite(row->ener
 
 static void print_steady(FILE *file, const struct report *report, const struct text_fit *fit) {
   const bool has_power = text_fit_shows(fit, "power", NULL), has_pj = text_fit_shows(fit, "energy", NULL);
-  const double idle_w = report->journal->policy.idle_power_w;
+  const double idle_w = report_idle_power_w(report->journal);
   char idle[96] = "";
   if (report_first(report, has_steady) == NULL) return;
   text_paragraph(

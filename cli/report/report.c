@@ -53,11 +53,18 @@ static double kernel_ratio(const struct report *report, const struct report_row 
   return NAN;
 }
 
-/* The idle power is that of the one device of the run. */
+/* No GPU draws half of its limit while it is idle. But the driver's reading is a mean of the last second, in which
+ * the card may have worked. */
+double report_idle_power_w(const struct journal_data *journal) {
+  const struct device_policy *policy = &journal->policy;
+  const bool is_known = journal->card_count == 0 && policy->idle_power_w > 0,
+             has_worked = policy->idle_power_w > 0.5 * policy->power_limit_w;
+  return is_known && !has_worked ? policy->idle_power_w : (double)NAN;
+}
+
 static void fill_energy(const struct journal_data *journal, struct report_row *row) {
   const struct time_record *steady = &row->record->time[TIME_STEADY];
-  const bool knows_idle = journal->card_count == 0 && journal->policy.idle_power_w > 0;
-  const double idle_w = knows_idle ? journal->policy.idle_power_w : (double)NAN;
+  const double idle_w = report_idle_power_w(journal);
   const double tflop_per_s = row->metrics.mode[TIME_STEADY].tflop_per_s;
   const double power_w = steady->energy_j / steady->elapsed_s;
   row->energy_pj_per_flop = power_w / tflop_per_s;

@@ -50,6 +50,9 @@ struct status report_build_with(const struct journal_data *journal, const struct
                                 const char *path, struct report *out);
 void report_free(struct report *);
 
+/* What the one device of the run drew while it was idle; NAN where that is not known. */
+double report_idle_power_w(const struct journal_data *);
+
 /* "GPU-1: 12 rows, GPU-2: 9 rows" of a run with --devices, "" of others. */
 enum { REPORT_CARDS_MAX = JOURNAL_CARDS_MAX * (RECORD_CARD_MAX + 16) };
 void report_cards(const struct report *, char out[REPORT_CARDS_MAX]);
