@@ -477,7 +477,7 @@ not_warned_of() {
   export LD_LIBRARY_PATH=$TMP/lib
   cc -shared -fPIC -o "$TMP/lib/libfirst.so" -x c - <<<'int toupper(int); int first(void) { return toupper(1); }'
   cc -shared -fPIC -o "$TMP/lib/libsecond.so" -x c - <<<'int setenv(const char *n, const char *v, int o) { return n == v && o; }'
-  printf '\nMORE = -Wl,--no-as-needed -L%s -lfirst\n' "$TMP/lib" >>"$REPO/Makefile"
+  printf "\nMORE = -Wl,--no-as-needed '-L%s' -lfirst\n" "$TMP/lib" >>"$REPO/Makefile"
   commit
   BASE=$(git -C "$REPO" rev-parse HEAD)
   not_warned_of 'int more(void) { return 1; }'
