@@ -18,8 +18,8 @@ enum pick_feature {
   PICK_RAGGED,         /* 0 or 1 */
   PICK_CAUSAL,         /* 0 or 1 */
   PICK_GROUP_ROWS,     /* query rows that share their keys: Sq * Hq / Hkv */
-  PICK_SHARED_PERCENT, /* of the keys, in percent: those of sequences whose query rows of all heads that share K and V
-                        * are at most 64, as in decoding; 0 where heads do not share */
+  PICK_SHARED_PERCENT, /* percentage of all keys that belong to sequences with at most 64 query rows for a KV head
+                        * (Sq * Hq / Hkv), as in decoding; 0 if Hq equals Hkv */
   PICK_ROWS_PER_SM,    /* B * Hq * Sq over the SMs, rounded up */
   PICK_TILES_PERCENT,  /* tiles of 64 query rows, B * Hq * ceil(Sq / 64), in percent of the SMs, rounded up */
 };

@@ -80,9 +80,10 @@ struct schedule {
 /* Notes how long the first measurement of a cell, and one of its launches, took. The cell must outlive the schedule.
  */
 void schedule_learn(struct schedule *, const struct cell *, double wall_s, const struct record *);
-/* Estimates the seconds that a cell will take. A cell with more FLOPs than the variant's last one takes as much
- * longer as the launches do that every cell needs; where the last one was only checked, it takes longer by the ratio
- * of FLOPs. For a variant without a measured cell it is the longest time of any cell so far. */
+/* Estimates the seconds that a cell will take. If the cell has more FLOPs than the variant's last cell, the time of
+ * 100 launches is scaled by the ratio of FLOPs and the rest of the time is kept; the sum is at most the whole time
+ * scaled by that ratio. If the last cell was not timed, its whole time is scaled. For a variant without a measured
+ * cell the estimate is the longest time of any cell so far. */
 double schedule_predict(const struct schedule *, const struct cell *);
 /* Whether the left_s seconds that are left of the budget suffice for the first round of this cell and for the other
  * rounds - 1 rounds of this cell and of all cells before it. */

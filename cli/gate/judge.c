@@ -402,9 +402,10 @@ static void explain_noise(const struct grounds *g, struct compare_row *row) {
   char rounds[96] = "";
   row->rounds_needed = rounds_to_decide(g);
   if (row->rounds_needed > 0) snprintf(rounds, sizeof rounds, "; about %u rounds would decide", row->rounds_needed);
-  /* More of the new side alone would not help. */
+  /* More rounds of the new side alone would not help. */
   if (row->rounds_needed > row->base.processes && row->now.processes >= row->rounds_needed)
-    text_append(rounds, sizeof rounds, ", of the base too, which has %u", (unsigned)row->base.processes);
+    snprintf(rounds, sizeof rounds, "; about %u rounds of each side would decide, and the base has only %u",
+             row->rounds_needed, (unsigned)row->base.processes);
   if (is_slower(g, TIME)) {
     say(row, "%+.2f %%, which one of %u rows may show by chance%s", percent(time->estimate), (unsigned)g->row->family,
         rounds);

@@ -32,8 +32,9 @@ struct channel_answer {
   enum channel_result result;
   char *line; /* without the newline; valid until the next answer */
   size_t length;
-  double absent_s; /* of clock_now_s: the line was not there yet. The answer came later, and this process may have
-                    * been stopped in between. 0: nobody looked before it was there */
+  double absent_s; /* the last time (clock_now_s) at which the line is known not to have arrived, exact to 0.1 s; 0 if
+                    * it came within the first 0.1 s. This process may have been stopped between this time and the
+                    * reading of the line. */
 };
 
 /* Writes a request. False when the child has ended. */

@@ -227,23 +227,34 @@ static struct status lose_failed(struct supervisor *s, const struct cell_request
   return record_lost(s, request, CELL_error, failure.text, out);
 }
 
-/* The time from a request to its answer, as far as it can be seen from here: the answer may have lain in the pipe
- * while this process was stopped. On a busy machine the worker gets no CPU before it starts its clock and after it
- * has stopped it, so the time that it waited for one is no part of the least. */
+/* Bounds of the time from a request to its answer. The upper bound is when the answer was read: it may have waited in
+ * the pipe while this process was stopped. The lower bound leaves out what the worker may have waited for a CPU
+ * before its clock started and after its clock stopped, as it does on a very busy machine. */
 struct passed {
   double least_s, most_s;
 };
 
-/* Seconds that the worker's first thread has waited for a CPU; 0 where the kernel does not count them. */
-static double waited_for_cpu_s(pid_t pid) {
+/* How long the worker's first thread has run, and has waited for a CPU; 0 where the kernel does not count that. */
+struct cpu_time {
+  double ran_s, waited_s;
+};
+static struct cpu_time cpu_time_of(pid_t pid) {
   char path[64];
   unsigned long long ran_ns = 0, waited_ns = 0;
   snprintf(path, sizeof path, "/proc/%ld/schedstat", (long)pid);
   FILE *file = fopen(path, "re");
-  if (file == NULL) return 0;
+  if (file == NULL) return (struct cpu_time){0, 0};
   if (fscanf(file, "%llu %llu", &ran_ns, &waited_ns) != 2) waited_ns = 0;
   fclose(file);
-  return 1e-9 * (double)waited_ns;
+  return (struct cpu_time){1e-9 * (double)ran_ns, 1e-9 * (double)waited_ns};
+}
+
+/* The part of the waiting that may lie outside of the worker's clock. A thread waits in proportion to the CPU time
+ * that it needs, and needs little there. */
+static double waited_outside_s(struct cpu_time before, struct cpu_time after) {
+  static const double needed_s = 0.02;
+  const double ran_s = after.ran_s - before.ran_s, waited_s = after.waited_s - before.waited_s;
+  return waited_s * (ran_s > needed_s ? needed_s / ran_s : 1);
 }
 
 /* By how much the time that a worker says a cell took may differ from what passed. */
@@ -260,8 +271,9 @@ static struct status lose_clock(struct supervisor *s, const struct cell_request 
                                 struct record *out) {
   char reason[RECORD_REASON_MAX];
   snprintf(reason, sizeof reason,
-           "its process says that the cell took %.2f s, and %.2f s passed: something in it changed a clock",
-           out->wall_s, out->wall_s < passed.least_s ? passed.least_s : passed.most_s);
+           "its process says that the cell took %.2f s, and at %s %.2f s passed: something in it changed a clock",
+           out->wall_s, out->wall_s < passed.least_s ? "least" : "most",
+           out->wall_s < passed.least_s ? passed.least_s : passed.most_s);
   channel_end(&s->channel, patience_s, NULL);
   return record_lost(s, request, CELL_error, reason, out);
 }
@@ -275,11 +287,12 @@ static struct status receive_cell(struct supervisor *s, struct channel_answer *a
 
 static struct status ask_cell(struct supervisor *s, const struct cell_request *request, struct record *out) {
   struct channel_answer answer = {.result = CHANNEL_CLOSED};
-  const double sent_s = clock_now_s(), waited_s = waited_for_cpu_s(s->channel.pid);
+  const double sent_s = clock_now_s();
+  const struct cpu_time before = cpu_time_of(s->channel.pid);
   s->at_reference = false;
   if (channel_send(&s->channel, request, sizeof *request)) TRY(receive_cell(s, &answer));
   const struct passed passed = {
-      .least_s = answer.absent_s - sent_s - (waited_for_cpu_s(s->channel.pid) - waited_s),
+      .least_s = answer.absent_s - sent_s - waited_outside_s(before, cpu_time_of(s->channel.pid)),
       .most_s = clock_now_s() - sent_s,
   };
   if (answer.result != CHANNEL_LINE) return lose_cell(s, request, answer.result, out);

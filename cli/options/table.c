@@ -151,7 +151,8 @@ static const struct option_row rows[] = {
      .names = variant_or_group, .brief = "kernels, separated by commas; attnbench list has them",
      .help =
          "variants to measure instead of the sweep's, with commas between them: NAME, NAME:KEY=VALUE,KEY=VALUE, or a "
-         "group: all (all but auto), loaded (those of --load), ours (built in, without vendors' libraries), ladder "
+         "group: all (all but auto), loaded (those of --load), ours (built in, except auto and vendors' libraries), "
+         "ladder "
          "(kernels "
          "that each add one idea to the one before), specimens (kernels that are slow for one known reason)"},
     {"Selection", "--variant", "NAME", IN(TUNE), TEXT(variants), .required_by = IN(TUNE), .names = variant_or_group,

@@ -53,8 +53,8 @@ const struct record *failures_loaded_skipped(const struct record *records, size_
   return NULL;
 }
 
-/* The first right row without a ratio, where the reference was loaded and no row has a ratio to it: it failed, or
- * took no case. NULL: there is none. A reason begins with the name of the reference, if there is one. */
+/* The first ok row without a ratio, if the reference is a loaded variant and no row has a ratio to it, because the
+ * reference failed or took none of the cases. Otherwise NULL. A reason begins with the name of the reference. */
 static const struct record *lost_reference(const struct record *records, size_t count) {
   const struct record *first = NULL;
   char name[VARIANT_SPEC_MAX];

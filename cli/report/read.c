@@ -1,4 +1,4 @@
-/* A JSON report back into the facts it was made from. Keys that are derived are not looked at. */
+/* A JSON report back into the facts it was made from. Derived keys are not looked at, except between_processes. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -76,17 +76,20 @@ static struct status read_run(const struct json_doc *doc, struct journal_data *o
   return check_gate(doc, sweep, &out->run.gate);
 }
 
-/* What is derived is derived anew, and not read. But where it does not follow from the processes, one of the two was
- * changed. */
+/* Derived values are computed anew. The interval between processes is read only to be compared: a difference means
+ * that the file was changed. */
 static struct status check_between(const struct json_doc *doc, const cJSON *item, const struct record *record) {
-  const cJSON *between = json_get(item, "between_processes");
+  static const char *const keys[] = {"median_us", "ci_low_us", "ci_high_us"};
   for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; ++mode) {
-    const cJSON *median = json_get(json_get(between, time_mode_name(mode)), "median_us");
+    const cJSON *between = json_get(json_get(item, "between_processes"), time_mode_name(mode));
     const struct process_interval interval = process_interval_of(&record->process[mode]);
-    if (!cJSON_IsNumber(median) || interval.processes == 0) continue;
-    if (fabs(median->valuedouble - interval.median_us) > 1e-6 * interval.median_us)
-      return json_error(doc, median, false, "is not the median of the %s times of the row's processes, %.9g us",
-                        time_mode_name(mode), interval.median_us);
+    const double own_us[] = {interval.median_us, interval.low_us, interval.high_us};
+    for (size_t i = 0; interval.processes > 0 && i < sizeof keys / sizeof *keys; ++i) {
+      const cJSON *us = json_get(between, keys[i]);
+      if (cJSON_IsNumber(us) && fabs(us->valuedouble - own_us[i]) > 1e-6 * own_us[i])
+        return json_error(doc, us, false, "does not follow from the %s times of the row's processes, which give %.9g",
+                          time_mode_name(mode), own_us[i]);
+    }
   }
   return status_ok();
 }

@@ -64,9 +64,7 @@ static struct status parse_variants(const char *text, enum device_kind kind, str
     snprintf(spec, sizeof spec, "%.*s", (int)length, text);
     const enum variant_group group = variant_group_find(spec);
     if (group == VARIANT_GROUP_loaded && variant_count() == variant_built_in_count())
-      return status_make(STATUS_USAGE,
-                         "--variants: nothing is loaded, so there is none of the group loaded; add "
-                         "--load FILE");
+      return status_make(STATUS_USAGE, "--variants loaded: no variant is loaded; add --load FILE");
     if (group != VARIANT_GROUP_COUNT) {
       add_group(group, kind, out);
     } else {

@@ -627,7 +627,7 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
                    seen = tile >= plain_end(round) ? kSeenTiles : min(1 + (from - first) / 8, kSeenTiles);
     uint32_t end = max(unseen, from - min(from, seen));
 #pragma unroll 1
-    for (;;) { /* twice at most: the instructions of one step are in the cache then */
+    for (;;) { /* at most two passes: one copy of each step, so that it stays in the instruction cache */
 #pragma unroll 1
       while (tile > end) {
         --tile;

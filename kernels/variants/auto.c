@@ -38,7 +38,8 @@ static const struct pick_rule rules[] = {
     {"decode", .when = {AT_LEAST(SKV, 4096)}, .why = "at most 16 queries against 4096 keys or more"},
     /* 12 us against 16 (five sequences of at most 300 keys); but 45 against 41 (32 of 1024). */
     {"wgmma_paged", .when = {IS(RAGGED, 1), AT_MOST(SKV, 512), AT_MOST(ROWS_PER_SM, 8)},
-     .why = "compute capability 9.0, few short sequences of unlike lengths: an SM for each, and nothing to merge"},
+     .why = "compute capability 9.0, a few short sequences of unlike lengths: one SM reads each for a KV head, so no "
+            "partial results are merged"},
     {"decode_general", .when = {AT_MOST(GROUP_ROWS, 16), AT_LEAST(SKV, 256)},
      .why =
          "at most 16 query rows share their keys, in pages or of unlike lengths: read once for all of them, in equal "
@@ -86,8 +87,8 @@ static const struct pick_rule rules[] = {
      .why =
          "compute capability 9.0, 16-bit types, prefills beside decodes: the keys of a decode are read once for all "
          "heads that share them"},
-    {"wgmma_general", .why = "compute capability 9.0, 16-bit types: the only kernel of tensor cores that takes such "
-                             "windows, caps, sinks, D, layouts, batches or lists of blocks"},
+    {"wgmma_general", .why = "compute capability 9.0, 16-bit types: windows, caps, sinks, D, layouts, batches and "
+                             "lists of blocks that wgmma does not take"},
     {"wgmma_paged", .when = {AT_LEAST(GROUP_ROWS, 17)},
      .why =
          "compute capability 9.0, 16-bit types, more than 16 query rows share their keys, in pages: tiles of wgmma"},
@@ -105,7 +106,7 @@ static const struct pick_rule rules[] = {
      .why = "q tiles for less than half of the SMs, 2048 keys or more: blocks share the keys of a tile"},
     {"mma_swizzle", .why = "16-bit types, D of 64, 128 or 256: the fastest kernel of mma.sync"},
     {"decode_general",
-     .why = "the only kernel of tensor cores that reads pages, or K and V of e4m3 beside Q of 16 bits"},
+     .why = "the only kernel of tensor cores that reads pages of any size, or K and V of e4m3 beside Q of 16 bits"},
     /* 43 us against 71 at 64 tiles; 509 against 538 at 1024. */
     {"scalar_quad", .set = {{"rows", 32}, {"vec", 1}}, .when = {AT_MOST(TILES_PERCENT, 50)},
      .why = "CUDA cores, less than a wave: tiles of 32 rows make twice the blocks"},

@@ -28,14 +28,15 @@
  *       2q2k_32q1s1k        169, 162 us                 725
  *       q8k_64q1s8k         1270, 1180 us               5423
  *
- *   Why it takes longer: the copy engine takes about 85 clocks for a box of 16 rows and 250 for one of 64. So the 32
- *   boxes of a tile in pages of 16 take as long as its products (q8k alone: 849 us in pages of 16, 768 in pages of
- *   64, 756 without pages). And decodes of 8192 keys are as many tiles as the longest prefills, so that all of them
- *   begin the launch, which waits for memory first and for tensor cores then.
+ *   Why it takes longer than predicted: the copy engine takes about 85 clocks for a box of 16 rows and 250 for one of
+ *   64. So the 32 boxes of a tile in pages of 16 take as long as its products (q8k alone: 849 us in pages of 16, 768
+ *   in pages of 64, 756 without pages). A decode of 8192 keys has as many tiles as the longest item of a prefill, and
+ *   the longest items are taken first. So all decodes run at the beginning of the launch, which is limited by memory
+ *   at first and by the tensor cores afterwards.
  *   This was tried: two lists, of items that fill both warpgroups and of items that fill one, from which blocks took
  *   the next by atomic counters. q8k_64q1s8k took 1105 us in pages of 64, and a prefill of 512 queries that see 16384
- *   keys, beside 32 decodes, 362 us instead of 476. But a block knew its next item 10 us later than it knows fixed
- *   ones: prefills alone took 6 to 8 % longer, and small batches 25 %.
+ *   keys, beside 32 decodes, 362 us instead of 476. But a block learned its next item 10 us later than with a fixed
+ *   order: prefills alone took 6 to 8 % longer, and small batches 25 %.
  *
  * Budget, registers and shared memory: as wgmma_general with two warpgroups, and 16 bytes. */
 #include "kernels/tiles/wgmma_paged_tile.cuh"

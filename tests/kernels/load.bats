@@ -74,7 +74,7 @@ expect_bad() {
   expect_refusal 2 "$refused" -- --sweep tests/data/sweeps/tiny.json --device cpu --load "$EXAMPLE" --variants ours
   expect_refusal 2 "$refused" -- --sweep tests/data/sweeps/tiny.json --device cpu --load "$EXAMPLE" --variants cpu_ref,cpu_flash
   expect_refusal 2 "$refused" -- ab --base "$ATTNBENCH" --base-load "$EXAMPLE" --load "$EXAMPLE" --shape B=1,H=1,S=16,D=16,f32 --device cpu --variants cpu_ref
-  expect_refusal 2 'nothing is loaded' -- --sweep tests/data/sweeps/tiny.json --device cpu --variants loaded
+  expect_refusal 2 'no variant is loaded' -- --sweep tests/data/sweeps/tiny.json --device cpu --variants loaded
   # Cells that are picked one by one, and a reference.
   must 0 attn --sweep tests/data/sweeps/tiny.json --device cpu --check-only --load "$EXAMPLE" --variants all --only '*/cpu_ref' --json "$TMP/r.json"
   must 0 attn --sweep tests/data/sweeps/tiny.json --device cpu --quick --load "$EXAMPLE" --reference example_cpu --variants cpu_ref --json "$TMP/r.json"
