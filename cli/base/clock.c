@@ -2,9 +2,9 @@
 #include "cli/base/clock.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
 double clock_now_s(void) {
   struct timespec now;
@@ -12,12 +12,19 @@ double clock_now_s(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-double clock_waited_s(void) {
-  unsigned long long waited_ns = 0;
-  FILE *file = fopen("/proc/self/schedstat", "re"); /* nanoseconds run and waited, and the number of times it ran */
-  const bool is_known = file != NULL && fscanf(file, "%*u %llu", &waited_ns) == 1;
-  if (file != NULL) fclose(file);
-  return is_known ? 1e-9 * (double)waited_ns : (double)NAN;
+struct clock_cpu clock_cpu_of(pid_t pid) {
+  struct clock_cpu times = {NAN, NAN};
+  unsigned long long ran_ns, waited_ns;
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%ld/schedstat", (long)pid); /* and the number of times it ran */
+  FILE *file = fopen(path, "re");
+  if (file == NULL) return times;
+  if (fscanf(file, "%llu %llu", &ran_ns, &waited_ns) == 2)
+    times = (struct clock_cpu){1e-9 * (double)ran_ns, 1e-9 * (double)waited_ns};
+  fclose(file);
+  return times;
 }
+
+double clock_waited_s(void) { return clock_cpu_of(getpid()).waited_s; }
 
 double clock_whole_s(double duration_s) { return round(duration_s * 1e9) / 1e9; }

@@ -234,26 +234,12 @@ struct passed {
   double least_s, most_s;
 };
 
-/* How long the worker's first thread has run, and has waited for a CPU; 0 where the kernel does not count that. */
-struct cpu_time {
-  double ran_s, waited_s;
-};
-static struct cpu_time cpu_time_of(pid_t pid) {
-  char path[64];
-  unsigned long long ran_ns = 0, waited_ns = 0;
-  snprintf(path, sizeof path, "/proc/%ld/schedstat", (long)pid);
-  FILE *file = fopen(path, "re");
-  if (file == NULL) return (struct cpu_time){0, 0};
-  if (fscanf(file, "%llu %llu", &ran_ns, &waited_ns) != 2) waited_ns = 0;
-  fclose(file);
-  return (struct cpu_time){1e-9 * (double)ran_ns, 1e-9 * (double)waited_ns};
-}
-
 /* The part of the waiting that may lie outside of the worker's clock. A thread waits in proportion to the CPU time
  * that it needs, and needs little there. */
-static double waited_outside_s(struct cpu_time before, struct cpu_time after) {
+static double waited_outside_s(struct clock_cpu before, struct clock_cpu after) {
   static const double needed_s = 0.02;
   const double ran_s = after.ran_s - before.ran_s, waited_s = after.waited_s - before.waited_s;
+  if (isnan(waited_s)) return 0;
   return waited_s * (ran_s > needed_s ? needed_s / ran_s : 1);
 }
 
@@ -288,11 +274,11 @@ static struct status receive_cell(struct supervisor *s, struct channel_answer *a
 static struct status ask_cell(struct supervisor *s, const struct cell_request *request, struct record *out) {
   struct channel_answer answer = {.result = CHANNEL_CLOSED};
   const double sent_s = clock_now_s();
-  const struct cpu_time before = cpu_time_of(s->channel.pid);
+  const struct clock_cpu before = clock_cpu_of(s->channel.pid);
   s->at_reference = false;
   if (channel_send(&s->channel, request, sizeof *request)) TRY(receive_cell(s, &answer));
   const struct passed passed = {
-      .least_s = answer.absent_s - sent_s - waited_outside_s(before, cpu_time_of(s->channel.pid)),
+      .least_s = answer.absent_s - sent_s - waited_outside_s(before, clock_cpu_of(s->channel.pid)),
       .most_s = clock_now_s() - sent_s,
   };
   if (answer.result != CHANNEL_LINE) return lose_cell(s, request, answer.result, out);

@@ -53,15 +53,19 @@ const struct record *failures_loaded_skipped(const struct record *records, size_
   return NULL;
 }
 
-/* The first ok row without a ratio, if the reference is a loaded variant and no row has a ratio to it, because the
- * reference failed or took none of the cases. Otherwise NULL. A reason begins with the name of the reference. */
+bool failures_lost_ratio(const struct record *record) {
+  return record->status == CELL_ok && strchr(record->speedup.reason, ':') != NULL;
+}
+
+/* The first row that lost its ratio, if the reference is a loaded variant and no row has a ratio to it, because the
+ * reference failed or took none of the cases. Otherwise NULL. */
 static const struct record *lost_reference(const struct record *records, size_t count) {
   const struct record *first = NULL;
   char name[VARIANT_SPEC_MAX];
   for (size_t i = 0; i < count; ++i) {
     const struct speedup_record *speedup = &records[i].speedup;
     if (speedup->reference[0] != '\0' && speedup->reason[0] == '\0') return NULL;
-    if (first == NULL && records[i].status == CELL_ok && strchr(speedup->reason, ':') != NULL) first = &records[i];
+    if (first == NULL && failures_lost_ratio(&records[i])) first = &records[i];
   }
   if (first == NULL) return NULL;
   snprintf(name, sizeof name, "%.*s", (int)strcspn(first->speedup.reason, ":"), first->speedup.reason);

@@ -379,6 +379,8 @@ enum { FAILURES_TEXT_MAX = 1280 };
  * loaded reference. "" for nothing of all this. */
 void failures_text(const struct record *, size_t count, uint64_t expected, char out[FAILURES_TEXT_MAX]);
 
+/* A right row without a ratio, though there was a reference, with whose name the reason begins. */
+bool failures_lost_ratio(const struct record *);
 /* The first row of a loaded variant of which every row is skipped; NULL: there is none. */
 const struct record *failures_loaded_skipped(const struct record *, size_t count);
 

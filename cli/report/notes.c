@@ -172,16 +172,13 @@ static void print_unsteady_clocks(FILE *file, const struct report *report) {
 
 static bool has_kernel_ratio(const struct report_row *row) { return isfinite(row->kernel_ratio); }
 
-/* The reason begins with the name of the reference where there is one. */
-static bool lacks_speedup(const struct report_row *row) {
-  return row->record->status == CELL_ok && strchr(row->record->speedup.reason, ':') != NULL;
-}
+static bool lost_ratio(const struct report_row *row) { return failures_lost_ratio(row->record); }
 
 static void print_reference(FILE *file, const struct report *report) {
   const struct report_row *timed = report_first(report, report_has_speedup);
   const char *kernel = "; kernel: as a profiler timed the kernels alone, without the gaps between launches";
   if (timed == NULL) {
-    const struct report_row *lost = report_first(report, lacks_speedup);
+    const struct report_row *lost = report_first(report, lost_ratio);
     if (lost != NULL)
       text_paragraph(file, "vs ref: ", "no row has a ratio to the reference, first: %s %s: %s",
                      lost->record->attn_case.key, lost->record->variant, lost->record->speedup.reason);

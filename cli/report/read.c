@@ -82,6 +82,7 @@ static struct status check_between(const struct json_doc *doc, const cJSON *item
   static const char *const keys[] = {"median_us", "ci_low_us", "ci_high_us"};
   for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; ++mode) {
     const cJSON *between = json_get(json_get(item, "between_processes"), time_mode_name(mode));
+    if (between == NULL) continue;
     const struct process_interval interval = process_interval_of(&record->process[mode]);
     const double own_us[] = {interval.median_us, interval.low_us, interval.high_us};
     for (size_t i = 0; interval.processes > 0 && i < sizeof keys / sizeof *keys; ++i) {

@@ -28,15 +28,16 @@
  *   maxima costs 550 clocks a tile, with the waits that its branch makes. fp32 sums of the weights cost 120 to
  *   380 clocks. Adding P V to fp32 sums after each tile costs 100.
  *   Each part of the work was left out alone. The time then fell by these percentages, at D = 64, 128 and 256:
- *   exponentials and the look at packed weights 27, 23, 7; that look alone 7, 5, 5; transposing V 1, 3, 5; adding to
- *   fp32 1, 3, 6; the product with ones 0, 2, 1. A q tile costs 6900 clocks in addition to those of its tiles of
- * keys. Part of these is spent on misses of the instruction cache: with a fifth less code, 1024 keys take 7 % less
- * time. None of these gained: to start the products of one half of the keys while the other half's weights are made;
- * to let one warpgroup at a time make exponentials; warpgroups that start products without taking turns; two
- * warpgroups of 128 keys instead of three of 96 at D = 64; a quarter of the exponentials as polynomials (1 % slower;
- * 5 % at D = 256); to pack weights before P V is waited for (4 % slower). A warpgroup that did the products and then
- * the softmax of two tiles at a time reached 800 TFLOP/s instead of 944 at D = 128, and 983 instead of 978 at D =
- * 256, so it was not kept.
+ *   exponentials and the look at packed weights 27, 23, 7; that look alone 7, 5, 5; transposing V 1, 3, 5; adding
+ *   to fp32 1, 3, 6; the product with ones 0, 2, 1. A q tile costs 6900 clocks in addition to those of its tiles of
+ *   keys. Part of these is spent on misses of the instruction cache: with a fifth less code, 1024 keys take 7 % less
+ *   time.
+ *   None of these gained: to start the products of one half of the keys while the other half's weights are
+ *   made; to let one warpgroup at a time make exponentials; warpgroups that start products without taking
+ *   turns; two warpgroups of 128 keys instead of three of 96 at D = 64; a quarter of the exponentials as
+ *   polynomials (1 % slower; 5 % at D = 256); to pack weights before P V is waited for (4 % slower).
+ *   A warpgroup that did the products and then the softmax of two tiles at a time reached 800 TFLOP/s instead of
+ *   944 at D = 128, and 983 instead of 978 at D = 256, so it was not kept.
  *
  * Cannot: run on another compute capability than 9.0; write O in fp32; take K and V of another type than Q; read
  *   pages or lists of blocks.
