@@ -70,20 +70,31 @@ static struct status require_injected(const struct run *run) {
                      run->inject.glob, run->cells.items[0].attn_case->key, run->cells.items[0].spec.text);
 }
 
+/* Is a variant of what this --load names selected, or the reference? */
+static bool is_measured(const struct run *run, const char *given) {
+  const struct attn_variant *reference = run->reference.variant;
+  const char *origin = reference != NULL ? load_origin(reference) : NULL;
+  bool is_found = origin != NULL && strcmp(origin, given) == 0;
+  for (size_t i = 0; i < run->cells.count && !is_found; ++i) {
+    origin = load_origin(run->cells.items[i].spec.variant);
+    is_found = origin != NULL && strcmp(origin, given) == 0;
+  }
+  return is_found;
+}
+
 /* A kernel that was loaded and is never measured would look like one that passes. */
 static struct status require_loaded(const struct run *run) {
   const struct options *o = run->options;
-  const struct attn_variant *reference = run->reference.variant;
-  /* Cells picked one by one, as a gate picks suspects, need not hold one of a loaded variant. */
-  if (o->load.count == 0 || o->only.count > 0 || (reference != NULL && variant_is_added(reference)))
-    return status_ok();
-  for (size_t i = 0; i < run->cells.count; ++i) {
-    if (variant_is_added(run->cells.items[i].spec.variant)) return status_ok();
+  /* Cells picked one by one, as a gate picks suspects, need not hold one of each object. */
+  if (o->only.count > 0) return status_ok();
+  for (size_t i = 0; i < o->load.count; ++i) {
+    if (!is_measured(run, o->load.item[i]))
+      return status_make(STATUS_USAGE,
+                         "--load %s: none of its variants is selected; name one with --variants (loaded: all that are "
+                         "loaded), or leave this --load out",
+                         o->load.item[i]);
   }
-  return status_make(STATUS_USAGE,
-                     "--load %s: no cell of a loaded variant is selected; name one with --variants (loaded: all of "
-                     "them), or leave --load out",
-                     o->load.item[0]);
+  return status_ok();
 }
 
 static struct status select_cells(struct run *run, enum device_kind kind, const struct device_info *gpu) {

@@ -21,6 +21,7 @@ struct described_variant {
 
 struct description {
   struct description *next;
+  const char *given;          /* as --load has it */
   struct json_doc doc;        /* that it was read from, and whose texts it points to */
   char left[RECORD_LEFT_MAX]; /* what the object's constructors changed, or "" */
   uint32_t count;
@@ -85,9 +86,10 @@ static struct status add_variant(const char *path, struct described_variant *des
   return status_ok();
 }
 
-static struct status take_description(const char *path, const char *line) {
+static struct status take_description(const char *given, const char *path, const char *line) {
   struct description *description = calloc(1, sizeof *description);
   if (description == NULL) return status_make(STATUS_MEMORY, "--load %s: no memory for its variants", path);
+  description->given = given;
   description->next = descriptions;
   descriptions = description;
   struct status status = json_parse(path, line, strlen(line), &description->doc);
@@ -113,10 +115,19 @@ static struct status load_object(const char *given) {
                        given, strerror(errno));
   }
   TRY(supervise_load(path, &line));
-  return take_description(path, line);
+  return take_description(given, path, line);
 }
 
 struct status load_stand_ins(const char *const *paths, size_t count) {
   for (size_t i = 0; i < count; ++i) TRY(load_object(paths[i]));
   return status_ok();
+}
+
+const char *load_origin(const struct attn_variant *variant) {
+  for (const struct description *description = descriptions; description != NULL; description = description->next) {
+    for (uint32_t i = 0; i < description->count; ++i) {
+      if (&description->variant[i].variant == variant) return description->given;
+    }
+  }
+  return NULL;
 }

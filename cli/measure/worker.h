@@ -79,6 +79,8 @@ bool callable_is(const struct attn_variant *);
 /* Adds a stand-in for every variant of every object to the registry, where it remains. STATUS_USAGE names the object,
  * what is wrong with it and what to do. Call before anything reads variant names. */
 struct status load_stand_ins(const char *const *paths, size_t count);
+/* What --load was given for a variant of load_stand_ins; NULL for one that is built in. */
+const char *load_origin(const struct attn_variant *);
 
 /* Describes the variants of the registry from index `first` on as one line of JSON, in which enumerators are numbers;
  * for the process that opened their objects. `left` is what their constructors changed (leftovers_tell). The caller

@@ -70,11 +70,17 @@ expect_bad() {
 }
 
 @test "what is loaded and not measured, or measured and not loaded, is refused" {
-  local refused='no cell of a loaded variant is selected; name one with --variants'
+  local refused='none of its variants is selected; name one with --variants'
   expect_refusal 2 "$refused" -- --sweep tests/data/sweeps/tiny.json --device cpu --load "$EXAMPLE" --variants ours
   expect_refusal 2 "$refused" -- --sweep tests/data/sweeps/tiny.json --device cpu --load "$EXAMPLE" --variants cpu_ref,cpu_flash
   expect_refusal 2 "$refused" -- ab --base "$ATTNBENCH" --base-load "$EXAMPLE" --load "$EXAMPLE" --shape B=1,H=1,S=16,D=16,f32 --device cpu --variants cpu_ref
   expect_refusal 2 'no variant is loaded' -- --sweep tests/data/sweeps/tiny.json --device cpu --variants loaded
+  # Each object by itself: a second one that is measured does not speak for it.
+  local other
+  other=$(plugin library)
+  expect_refusal 2 "--load $EXAMPLE: $refused" -- --sweep tests/data/sweeps/tiny.json --device cpu --load "$EXAMPLE" --load "$other" --variants library
+  expect_refusal 2 "--load $other: $refused" -- --sweep tests/data/sweeps/tiny.json --device cpu --load "$EXAMPLE" --load "$other" --variants cpu_ref \
+    --reference example_cpu
   # Cells that are picked one by one, and a reference.
   must 0 attn --sweep tests/data/sweeps/tiny.json --device cpu --check-only --load "$EXAMPLE" --variants all --only '*/cpu_ref' --json "$TMP/r.json"
   must 0 attn --sweep tests/data/sweeps/tiny.json --device cpu --quick --load "$EXAMPLE" --reference example_cpu --variants cpu_ref --json "$TMP/r.json"
