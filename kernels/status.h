@@ -12,11 +12,11 @@ extern "C" {
 
 /* EXIT(name, number, meaning): what the process ends with, as --help shows it and README repeats it. */
 #define EXIT_CODE_MAP(X)                                                                      \
-  X(OK, 0, "every selected cell is present and right")                                        \
+  X(OK, 0, "every selected cell is right, or skipped or planned with a reason")               \
   X(REGRESSION, 1, "a cell, or all cells together, became slower than the base")              \
   X(USAGE, 2, "the command line is not understood, or it selects nothing")                    \
   X(WRONG, 3, "a result did not match the oracle")                                            \
-  X(COVERAGE, 4, "a cell has no result: missing, left out, implausible, failed or too large") \
+  X(COVERAGE, 4, "a cell has no result (missing, left out, failed, ...), or no base (added)") \
   X(INCONCLUSIVE, 5, "too noisy, or too few processes, to decide")                            \
   X(NOT_COMPARABLE, 6, "the two sides of a comparison are not comparable")                    \
   X(INPUT, 7, "a sweep, journal, report or baseline file is invalid")                         \

@@ -89,10 +89,11 @@ static struct status require_loaded(const struct run *run) {
   if (o->only.count > 0) return status_ok();
   for (size_t i = 0; i < o->load.count; ++i) {
     if (!is_measured(run, o->load.item[i]))
-      return status_make(STATUS_USAGE,
-                         "--load %s: none of its variants is selected; name one with --variants (loaded: all that are "
-                         "loaded), or leave this --load out",
-                         o->load.item[i]);
+      return status_make(
+          STATUS_USAGE,
+          "--load %s: none of its variants is selected; name one with --variants (loaded: all that are "
+          "loaded), or leave this --load out",
+          o->load.item[i]);
   }
   return status_ok();
 }

@@ -502,7 +502,8 @@ static const char *advice_of(enum exit_code code) {
       return "read the reason of the row below the table; results/check.md says when a result counts as right";
     case EXIT_CODE_COVERAGE:
       return "read the reason of the row, below the table or beside its verdict; attnbench describe STATUS explains "
-             "the status";
+             "the status. --allow-new accepts rows that the base does not have. A run also ends with this code where "
+             "every row, or every row of a loaded kernel, is skipped";
     case EXIT_CODE_INCONCLUSIVE:
       return "give more --rounds, use an idle GPU, lock its clocks (nvidia-smi -lgc); --noise=warn lets noise pass";
     case EXIT_CODE_NOT_COMPARABLE:
@@ -583,7 +584,7 @@ static struct status unknown(const char *name) {
   if (nearest != NULL && tolower((unsigned char)*nearest) != tolower((unsigned char)*name)) nearest = NULL;
   return status_make(
       STATUS_USAGE,
-      "\"%s\" is no variant, finding, verdict, status, column, exit code, key of the problem, value of "
+      "\"%s\" is no variant, finding, verdict, status, column, exit code, option, key of the problem, value of "
       "one or other word%s%s%s `attnbench describe` lists all words",
       name, nearest != NULL ? "; did you mean " : "", nearest != NULL ? nearest : "", nearest != NULL ? "?" : ";");
 }
@@ -605,6 +606,7 @@ static void describe_all(FILE *out) {
   }
   text_paragraph(out, "values of a key      ", "such as e4m3, bshd, ragged");
   text_paragraph(out, "exit codes           ", "such as 4");
+  text_paragraph(out, "options              ", "such as rounds");
 }
 
 /* Some words are of several kinds. *is_word says whether it is of one. */
@@ -645,6 +647,7 @@ static struct status describe(FILE *out, const struct options *options) {
     lower[length] = (char)tolower((unsigned char)name[length]);
   lower[length] = '\0';
   if (!is_known && strcmp(lower, name) != 0) TRY(describe_name(out, lower, options, &is_known));
+  if (!is_known) is_known = options_help_option(out, lower);
   const char *synonym = synonym_of(name);
   if (is_known) return status_ok();
   if (synonym == NULL) return unknown(name);

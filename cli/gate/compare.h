@@ -53,20 +53,22 @@ enum { COMPARE_PAIRS_MIN = 5, COMPARE_SIDE_MIN = 3, COMPARE_BASELINE_MIN = 5 };
 enum { COMPARE_SUITE_ROWS_MIN = 8, COMPARE_LOOKS_MAX = 3 };
 
 /* VERDICT(name, exit code that one such case asks for, what it means) */
-#define COMPARE_VERDICT_MAP(X)                                                                                  \
-  X(same, EXIT_CODE_OK, "the slowdown is below the threshold with confidence, and no improvement is certain")   \
-  X(improved, EXIT_CODE_OK, "faster by at least three quarters of the threshold, with confidence")              \
-  X(regressed, EXIT_CODE_REGRESSION,                                                                            \
-    "slower by at least three quarters of the threshold (--threshold), with confidence")                        \
-  X(cycles, EXIT_CODE_REGRESSION, "as fast, but only because its clock was higher: it needs more SM cycles")    \
-  X(inconclusive, EXIT_CODE_INCONCLUSIVE, "too noisy, or too few processes, to tell same from regressed")       \
-  X(clock, EXIT_CODE_INCONCLUSIVE, "time and SM cycles disagree because the clocks differed: cannot be judged") \
-  X(wrong, EXIT_CODE_WRONG, "the new result did not match the oracle")                                          \
-  X(implausible, EXIT_CODE_COVERAGE,                                                                            \
-    "faster than the hardware allows, or ten times as fast as the base (said only of enough processes)")        \
-  X(missing, EXIT_CODE_COVERAGE,                                                                                \
-    "timed in the base, but not in the new report: absent, skipped, failed or without a time")                  \
-  X(added, EXIT_CODE_COVERAGE, "not in the base; allowed with --allow-new")                                     \
+#define COMPARE_VERDICT_MAP(X)                                                                                   \
+  X(same, EXIT_CODE_OK, "the slowdown is below the threshold with confidence, and no improvement is certain")    \
+  X(improved, EXIT_CODE_OK, "faster by at least three quarters of the threshold, with confidence")               \
+  X(regressed, EXIT_CODE_REGRESSION,                                                                             \
+    "slower by at least three quarters of the threshold (--threshold), with confidence. ab and --baseline then " \
+    "measure it again in fresh processes, and it stays regressed only if it is slower in these alone, too")      \
+  X(cycles, EXIT_CODE_REGRESSION,                                                                                \
+    "as fast, but only because its clock was higher: it needs more SM cycles, also in fresh processes")          \
+  X(inconclusive, EXIT_CODE_INCONCLUSIVE, "too noisy, or too few processes, to tell same from regressed")        \
+  X(clock, EXIT_CODE_INCONCLUSIVE, "time and SM cycles disagree because the clocks differed: cannot be judged")  \
+  X(wrong, EXIT_CODE_WRONG, "the new result did not match the oracle")                                           \
+  X(implausible, EXIT_CODE_COVERAGE,                                                                             \
+    "faster than the hardware allows, or ten times as fast as the base (said only of enough processes)")         \
+  X(missing, EXIT_CODE_COVERAGE,                                                                                 \
+    "timed in the base, but not in the new report: absent, skipped, failed or without a time")                   \
+  X(added, EXIT_CODE_COVERAGE, "not in the base; allowed with --allow-new")                                      \
   X(untimed, EXIT_CODE_OK, "timed on neither side, for the same reason")
 
 enum compare_verdict {

@@ -390,7 +390,7 @@ static void explain_few(const struct grounds *g, struct compare_row *row) {
     row->rounds_needed = COMPARE_BASELINE_MIN;
     say(row, "only %u process%s of the base and %u of the new report; at least %d of each are needed, %d are better",
         (unsigned)row->base.processes, row->base.processes == 1 ? "" : "es", (unsigned)row->now.processes,
-        COMPARE_SIDE_MIN, COMPARE_BASELINE_MIN);
+        COMPARE_SIDE_MIN, COMPARE_PAIRS_PLANNED);
   }
   if (row->ratio < 1 / COMPARE_FASTER_MOST)
     text_append(row->reason, sizeof row->reason, "; look at both reports: the new time is %.0f times as short",

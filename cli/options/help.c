@@ -119,6 +119,18 @@ void options_help_verb(FILE *out, enum verb verb) {
   print_exit_codes(out, verb);
 }
 
+bool options_help_option(FILE *out, const char *name) {
+  bool is_known = false;
+  EACH_OPTION(row, VERB_COUNT) {
+    if (strcmp(row->name, "--help") == 0 || strncmp(row->name, "--", 2) != 0 || strcmp(row->name + 2, name) != 0)
+      continue;
+    if (!is_known) fprintf(out, "%s, an option of the verbs in brackets\n", row->name);
+    print_option(out, row, true);
+    is_known = true;
+  }
+  return is_known;
+}
+
 void options_help_short(FILE *out) {
   fputs("attnbench: benchmark and profiling harness for attention kernels on NVIDIA GPUs\n\n", out);
   for (enum verb verb = 0; verb < VERB_WORKER; ++verb) {

@@ -104,6 +104,8 @@ struct status options_parse(int argc, char **argv, struct options *out);
 void options_help(FILE *);
 /* --help of one verb: its options, without those of others. */
 void options_help_verb(FILE *, enum verb);
+/* What --help all says of the options of this name without its dashes, of all verbs; false: there is none. */
+bool options_help_option(FILE *, const char *name);
 /* --help and -h, one screen: the verbs, a line each, the options that most runs need, and how to get more. */
 void options_help_short(FILE *);
 

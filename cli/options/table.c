@@ -203,8 +203,9 @@ static const struct option_row rows[] = {
              "process that measured it"},
     {"Measuring", "--rounds", "N", IN(RUN), WHOLE(rounds, 1, 64), FLAGS(OPTION_TIMED),
      .brief = "number of fresh processes; a comparison needs several",
-     .help = "fresh processes, each of which measures every cell once; a comparison needs several. By default 1, "
-             "with --baseline 5"},
+     .help =
+         "fresh processes, each of which measures every cell once; results/gate.md says how many a comparison needs. "
+         "By default 1, with --baseline 5"},
     {"Measuring", "--rounds", "N", IN(AB), WHOLE(rounds, 5, 32),
      .help = "fresh processes of each program. By default 3, then 5 or 7 where a verdict is not clear yet"},
     {"Measuring", "--modes", "A,B", IN(RUN) | IN(AB), TEXT(modes), FLAGS(OPTION_RELAYED | OPTION_STAYS),

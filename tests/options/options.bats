@@ -176,6 +176,10 @@ WORDS
   expect_out 'the 95 % bounds of the change' 'bound_by'
   attn describe exit
   expect_out '4        a cell has no result' '143      terminated'
+  attn describe rounds
+  expect_out '--rounds N' '1 to 64 [run]' '5 to 32 [ab]'
+  attn describe 4
+  expect_out '--allow-new accepts rows' 'every row of a loaded kernel'
   attn describe fastest
   expect_out 'above the table'
 }
