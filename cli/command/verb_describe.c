@@ -269,8 +269,9 @@ static const struct word glossary[] = {
      "launches for some milliseconds on a card that has just begun to work, as for a hot time. Long launches "
      "may already be limited by power in that time"},
     {"fastest",
-     "the row with the least hot time in its case, marked >. The line above the table counts the cases of "
-     "each variant"},
+     "the row of its case with the highest vs ref, marked >, since all were timed in turns with the reference; "
+     "without "
+     "one, the row with the least hot time. The line above the table counts the cases of each variant"},
     {"severe, warning, note", "how serious a finding is, the most serious first (results/findings.md)"},
     {"anchor",
      "an older revision, usually the last release, that a change is compared with beside its base, so that "

@@ -45,12 +45,11 @@ static int by_length(const void *left, const void *right) {
 /* By line, then by column, the fastest first. */
 static int by_place(const void *left, const void *right) {
   const struct heat *a = left, *b = right;
-  const double x = a->row->best_ratio, y = b->row->best_ratio;
   const int orders[] = {rows_compare_kinds(rows_shape(a->row), rows_shape(b->row)),
                         rows_order(a->B, b->B),
                         rows_order(a->Hq, b->Hq),
                         rows_order(a->column, b->column),
-                        (x > y) - (x < y),
+                        (a->ratio < b->ratio) - (a->ratio > b->ratio),
                         rows_order(a->row->number, b->row->number)};
   for (size_t i = 0; i < sizeof orders / sizeof *orders; ++i) {
     if (orders[i] != 0) return orders[i];

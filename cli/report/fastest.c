@@ -69,14 +69,29 @@ static const char *reference_of(const struct report *report, size_t first, size_
   return "";
 }
 
-/* Of the rows of this variant, or of the others, the one with the shortest median; NULL: none was timed. */
-static struct report_row *shortest(struct report_row *rows, size_t count, enum time_mode mode, const char *variant,
-                                   bool is_of_variant) {
+/* Whether the row can be the fastest of its case, among the rows of this variant or among the others. */
+static bool competes(const struct report_row *row, enum time_mode mode, const char *variant, bool is_of_variant) {
+  return !isnan(median_us(row, mode)) && !row->is_twin &&
+         (strcmp(row->record->variant, variant) == 0) == is_of_variant;
+}
+
+/* The fastest row of this variant, or of the others; NULL: none was timed. Medians were taken one after the other,
+ * each at the clock of its moment. Where every row was also timed in turns with the reference, these ratios decide.
+ */
+static struct report_row *fastest_of(struct report_row *rows, size_t count, enum time_mode mode, const char *variant,
+                                     bool is_of_variant) {
   struct report_row *best = NULL;
+  bool all_in_turns = true;
   for (size_t i = 0; i < count; ++i) {
-    const double us = median_us(&rows[i], mode);
-    if (isnan(us) || rows[i].is_twin || (strcmp(rows[i].record->variant, variant) == 0) != is_of_variant) continue;
-    if (best == NULL || us < median_us(best, mode)) best = &rows[i];
+    if (competes(&rows[i], mode, variant, is_of_variant))
+      all_in_turns = all_in_turns && rows[i].record->speedup.mode[mode].done;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    if (!competes(&rows[i], mode, variant, is_of_variant)) continue;
+    if (best == NULL ||
+        (all_in_turns ? rows[i].record->speedup.mode[mode].ratio > best->record->speedup.mode[mode].ratio
+                      : median_us(&rows[i], mode) < median_us(best, mode)))
+      best = &rows[i];
   }
   return best;
 }
@@ -97,8 +112,8 @@ static bool is_slower_than(const struct report_row *row, const struct report_row
 static void mark_fastest(struct report *report, size_t first, size_t end) {
   const enum time_mode mode = mode_of_case(report, first, end);
   const char *name = reference_of(report, first, end, mode);
-  struct report_row *best = shortest(&report->rows[first], end - first, mode, name, false);
-  struct report_row *reference = shortest(&report->rows[first], end - first, mode, name, true);
+  struct report_row *best = fastest_of(&report->rows[first], end - first, mode, name, false);
+  struct report_row *reference = fastest_of(&report->rows[first], end - first, mode, name, true);
   size_t timed = 0;
   if (!is_of_one_card(report, first, end)) return;
   if (best != NULL) best->leads_reference = best->record->speedup.mode[mode].done;
@@ -236,8 +251,7 @@ static const struct record *best_own(const struct report *report, size_t first, 
   for (size_t i = first; i < end; ++i) {
     const struct record *record = &report->records[i];
     if (report->rows[i].is_twin || is_library(record) || !ratio_of(record)->done) continue;
-    if (best == NULL || record->time[record_mode(record)].us.median < best->time[record_mode(best)].us.median)
-      best = record;
+    if (best == NULL || ratio_of(record)->ratio > ratio_of(best)->ratio) best = record;
   }
   return best;
 }

@@ -101,10 +101,10 @@ struct status report_probe(const char *path, const char *option);
 
 /* The fastest row of each case. */
 
-/* Sets is_twin, is_fastest, leads_case and leads_reference of the rows. The fastest row of a case has the shortest
- * median, hot if the case has hot times; against the reference the ratio in turns decides where its interval is on
- * one side of 1. Twins are left out, and cases with fewer than two timed rows have none. The rows of a case must be
- * adjacent. */
+/* Sets is_twin, is_fastest, leads_case and leads_reference of the rows. The fastest row of a case has the highest
+ * ratio to the reference in turns, or the shortest median where a row has no such ratio; both hot if the case has hot
+ * times. Against the reference its ratio decides where the interval is on one side of 1. Twins are left out, and
+ * cases with fewer than two timed rows have none. The rows of a case must be adjacent. */
 void fastest_mark(struct report *);
 
 enum { FASTEST_TEXT_MAX = 1024 };

@@ -398,6 +398,35 @@ TEST(the_ratio_in_turns_decides_against_the_reference) {
   discard(&built);
 }
 
+/* Two rows of one case beside their reference: the one with the longer median had the higher ratio in turns. */
+TEST(the_ratio_in_turns_decides_between_two_rows_of_one_reference) {
+  struct built built;
+  build("tests/data/report_gpu.jsonl", &built);
+  struct record *reference = &built.journal.records[0], *slower = &built.journal.records[1],
+                *faster = &built.journal.records[2];
+  built.journal.record_count = 3;
+  *slower = *faster = *reference;
+  snprintf(reference->variant, sizeof reference->variant, "cudnn");
+  snprintf(faster->variant, sizeof faster->variant, "first");
+  snprintf(slower->variant, sizeof slower->variant, "second");
+  reference->speedup = (struct speedup_record){.reason = ""};
+  slower->time[TIME_HOT].us.median *= 0.99;
+  struct record *const rows[] = {slower, faster};
+  for (size_t i = 0; i < 2; ++i) {
+    rows[i]->speedup = (struct speedup_record){.reference = "cudnn"};
+    rows[i]->speedup.mode[TIME_HOT] =
+        (struct ratio_record){.done = true, .ratio = 1.2 + 0.1 * (double)i, .ci_low = 1.1, .ci_high = 1.4};
+  }
+  for (size_t without = 0; without < 2; ++without) {
+    slower->speedup.mode[TIME_HOT].done = without == 0; /* one row without a ratio: medians decide */
+    report_free(&built.report);
+    assert_ok(report_build(&built.journal, &built.report));
+    assert_int_equal(built.report.rows[2].is_fastest, without == 0);
+    assert_int_equal(built.report.rows[1].is_fastest, without == 1);
+  }
+  discard(&built);
+}
+
 TEST(a_case_of_one_variant_is_told_apart) {
   struct built built;
   char text[FASTEST_TEXT_MAX];
