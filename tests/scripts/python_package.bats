@@ -259,6 +259,13 @@ for sides in ((mine.right, "cpu_flash"), ("cpu_flash", mine.right)):
         assert "two functions, or FILE.py:NAME" in str(error) and "bench(function, reference='cpu_flash')" in str(error)
     else:
         raise AssertionError("compared with a variant")
+for reference in ("cpu_ref", mine.plain):
+    try:
+        attnbench.compare(mine.plain, mine.right, reference=reference, **case)
+    except TypeError as error:
+        assert "base is what new is compared with" in str(error) and "bench(base, new, reference=...)" in str(error)
+    else:
+        raise AssertionError("compared beside a reference")
 PY
   cd "$TMP"
   must 0 capture "$ATTN_PYTHON" "$TMP/use.py"

@@ -171,7 +171,10 @@ def check(*functions, show=True, **options):
 
 def compare(base, new, show=True, **options):
     """Is `new` slower than `base`? Fresh processes of both in turns, by the rule of `attnbench ab`; returns a Verdict. json= and html=
-    are files to write the comparison to."""
+    are files to write the comparison to. There is no reference=: the base is what `new` is held against."""
+    if options.pop("reference", None) is not None:
+        raise TypeError("compare() takes no reference: base is what new is compared with. bench(base, new, reference=...) times both in "
+                        "turns with a third, and compare(third, new) asks whether new is slower than that one")
     for one in (base, new):
         if isinstance(one, str) and not _find.is_function_spec(one):
             raise TypeError("compare() takes two functions, or FILE.py:NAME of them, and %r is a variant of attnbench's own: "
