@@ -136,6 +136,16 @@ bool history_is_regression(const struct history_series *, const struct history_c
 bool history_is_slower(const struct history_series *);
 size_t history_count_slower(const struct history *);
 
+/* A variant that newer runs have no time of, in some of its cases: it was removed, failed, or was not asked for. */
+struct history_gone {
+  const char *variant, *key; /* of the history; one of the cases */
+  size_t cases;
+  size_t last; /* the newest run with a time of it in any of these cases */
+  size_t runs; /* later runs that timed something that the last one timed too */
+};
+/* Of a judged history. The caller frees *out, also on failure. */
+struct status gone_list(const struct history *, struct history_gone **out, size_t *count);
+
 /* A history as text, JSON and CSV, and the commands that search a commit between two runs. */
 
 #define HISTORY_SCHEMA "attnbench.history/1"
@@ -172,3 +182,5 @@ void history_sinks_doubt(const struct history_item *, char out[HISTORY_DOUBT_MAX
 enum { HISTORY_LINE_MAX = 512 };
 void history_sinks_counts(const struct history *, char out[HISTORY_LINE_MAX]);
 void history_sinks_answer(const struct history *, char out[HISTORY_LINE_MAX]);
+/* "wmma has no time in the newest 3 runs in 2 cases, such as KEY; the last is of commit 1234567, 2026-01-02". */
+void history_sinks_gone(const struct history *, const struct history_gone *, char out[HISTORY_LINE_MAX]);

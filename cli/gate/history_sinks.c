@@ -112,6 +112,16 @@ void history_sinks_answer(const struct history *history, char out[HISTORY_LINE_M
                 CHANGE_VALUES_LEAST);
 }
 
+void history_sinks_gone(const struct history *history, const struct history_gone *gone, char out[HISTORY_LINE_MAX]) {
+  const struct history_run *last = &history->runs[gone->last];
+  snprintf(out, HISTORY_LINE_MAX, "%s has no time in the newest ", gone->variant);
+  if (gone->runs > 1) text_append(out, HISTORY_LINE_MAX, "%zu ", gone->runs);
+  text_append(out, HISTORY_LINE_MAX, gone->runs > 1 ? "runs" : "run");
+  if (gone->cases > 1) text_append(out, HISTORY_LINE_MAX, " in %zu cases, such as", gone->cases);
+  text_append(out, HISTORY_LINE_MAX, "%s %s", gone->cases > 1 ? "" : " at", gone->key);
+  text_append(out, HISTORY_LINE_MAX, "; the last one is of commit %.10s, %.10s", last->commit, last->date);
+}
+
 /* ---- text: changes ------------------------------------------------------------------------------------------- */
 
 static const struct text_column change_columns[] = {
@@ -270,6 +280,20 @@ static struct status print_series(const struct history *history, FILE *file) {
   return status_ok();
 }
 
+static struct status print_gone(const struct history *history, FILE *file) {
+  enum { SHOWN = 5 };
+  OWNED(owned_free) struct history_gone *gone = NULL;
+  char line[HISTORY_LINE_MAX];
+  size_t count;
+  TRY(gone_list(history, &gone, &count));
+  for (size_t i = 0; i < count && i < SHOWN; ++i) {
+    history_sinks_gone(history, &gone[i], line);
+    text_paragraph(file, "", "%s", line);
+  }
+  if (count > SHOWN) text_paragraph(file, "", "%zu more variants have no time there; --json has all", count - SHOWN);
+  return status_ok();
+}
+
 struct status history_sinks_text(const struct history *history, FILE *file) {
   OWNED(owned_free) struct history_item *items = NULL;
   char counts[HISTORY_LINE_MAX], answer[HISTORY_LINE_MAX];
@@ -279,6 +303,7 @@ struct status history_sinks_text(const struct history *history, FILE *file) {
   history_sinks_answer(history, answer);
   text_paragraph(file, "", "%s", answer);
   text_paragraph(file, "", "%s", counts);
+  TRY(print_gone(history, file));
   print_changes(items, count, file);
   return print_series(history, file);
 }
@@ -387,10 +412,26 @@ static cJSON *series_at(const void *of, size_t index) {
   return object;
 }
 
+static void add_gone(cJSON *list, const struct history *history, const struct history_gone *gone, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    const struct history_run *last = &history->runs[gone[i].last];
+    cJSON *object = json_add_element(list);
+    json_add_string(object, "variant", gone[i].variant);
+    json_add_string(object, "key", gone[i].key);
+    json_add_uint(object, "cases", gone[i].cases);
+    json_add_uint(object, "runs", gone[i].runs);
+    json_add_string(object, "commit", known(last->commit));
+    json_add_string(object, "date", last->date);
+  }
+}
+
 struct status history_sinks_json(const struct history *history, FILE *file) {
   const struct json_list series = {
       .key = "series", .count = history->series_count, .element = series_at, .of = history};
+  OWNED(owned_free) struct history_gone *gone = NULL;
   char answer[HISTORY_LINE_MAX];
+  size_t gone_count;
+  TRY(gone_list(history, &gone, &gone_count));
   cJSON *root = cJSON_CreateObject();
   history_sinks_answer(history, answer);
   json_add_string(root, "schema", HISTORY_SCHEMA);
@@ -399,6 +440,7 @@ struct status history_sinks_json(const struct history *history, FILE *file) {
   json_add_uint(root, "left_out", history->left_out);
   json_add_uint(root, "series_judged", history_count_judged(history));
   json_add_uint(root, "runs_needed", CHANGE_VALUES_LEAST);
+  add_gone(cJSON_AddArrayToObject(root, "gone"), history, gone, gone_count);
   json_add_item(root, "series", cJSON_CreateArray());
   return json_write_list(root, &series, "a history", file);
 }

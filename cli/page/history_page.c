@@ -287,6 +287,22 @@ static void put_single_runs(const struct history *history, FILE *file) {
   fputs("</ul></details>\n</section>\n", file);
 }
 
+/* Kernels that a reader of the newest runs would miss. */
+static struct status put_gone(const struct history *history, FILE *file) {
+  OWNED(owned_free) struct history_gone *gone = NULL;
+  char line[HISTORY_LINE_MAX];
+  size_t count;
+  TRY(gone_list(history, &gone, &count));
+  if (count == 0) return status_ok();
+  fputs("<ul class=\"reasons\">\n", file);
+  for (size_t i = 0; i < count; ++i) {
+    history_sinks_gone(history, &gone[i], line);
+    html_put(file, "<li>%s</li>\n", line);
+  }
+  fputs("</ul>\n", file);
+  return status_ok();
+}
+
 struct status history_page_write(const struct history *history, FILE *file) {
   OWNED(owned_free) struct history_item *items = NULL;
   char line[HISTORY_LINE_MAX];
@@ -302,7 +318,9 @@ struct status history_page_write(const struct history *history, FILE *file) {
                        : "undecided",
            line);
   history_sinks_counts(history, line);
-  html_put(file, "<p>%s.</p>\n</header>\n<main>\n", line);
+  html_put(file, "<p>%s.</p>\n", line);
+  TRY(put_gone(history, file));
+  fputs("</header>\n<main>\n", file);
   put_changes(items, count, file);
   put_curves(history, true, file);
   put_curves(history, false, file);

@@ -188,6 +188,19 @@ EDIT
   must 0 attn history "$TMP/runs" --allow-edited --variants cpu_ref
 }
 
+@test "a variant that the newest run no longer measures is named in text, JSON and page" {
+  mkdir "$TMP/runs"
+  must 0 attn --shape B=1,H=1,S=8,16,D=8,f32 --device cpu --quick --modes hot --variants cpu_ref,cpu_flash --json "$TMP/runs/1.json"
+  must 0 attn history "$TMP/runs"
+  refute_out 'has no time'
+  sleep 1.1 # the date of a run has whole seconds
+  must 0 attn --shape B=1,H=1,S=8,16,D=8,f32 --device cpu --quick --modes hot --variants cpu_ref --json "$TMP/runs/2.json"
+  must 0 attn history "$TMP/runs" --json "$TMP/h.json" --html "$TMP/h.html"
+  tr -s '\n ' ' ' <"$OUT" | grep -q 'cpu_flash has no time in the newest run in 2 cases, such as B1.H1' || fail "$(cat "$OUT")"
+  expect_json "$TMP/h.json" '[(g["variant"], g["cases"], g["runs"]) for g in d["gone"]] == [("cpu_flash", 2, 1)]'
+  grep -q '<li>cpu_flash has no time in the newest run' "$TMP/h.html" || fail "not on the page"
+}
+
 @test "history reads a folder that is a link, and follows no links to folders in it" {
   python tests/history_runs.py "$BASE" "$TMP/all/runs" 4 1
   python tests/history_runs.py "$BASE" "$TMP/all/others" 8 1

@@ -36,6 +36,8 @@ struct world {
   const char *library;                 /* another version of cuDNN from commit 380 on; needs rows of cudnn */
   size_t library_at;                   /* or from this one on */
   const char *reference_library;       /* another version of the library of the reference in turns from 380 on */
+  size_t wrong_from;                   /* the kernel of cell 6 is wrong from this commit on; 0: never */
+  size_t alone_from;                   /* that of cell 7 has no ratio from this commit on; 0: always one */
 };
 
 static void add_run(struct history *history, struct world world, size_t commit) {
@@ -65,6 +67,8 @@ static void add_run(struct history *history, struct world world, size_t commit) 
     if (world.reference_library != NULL)
       snprintf(record->speedup.library, sizeof record->speedup.library, "%s",
                commit >= 380 ? world.reference_library : "fa3 3.0.0");
+    if (i == 6 && world.wrong_from > 0 && commit >= world.wrong_from) record->status = CELL_wrong;
+    if (i == 7 && world.alone_from > 0 && commit >= world.alone_from) continue;
     if (!world.in_turns || i == CELLS) continue;
     snprintf(record->speedup.reference, sizeof record->speedup.reference, "cudnn");
     const double ratio = 90 * exp(card + (commit >= 380 ? world.of_reference : 0) + 0.002 * normal()) / us;
@@ -264,5 +268,49 @@ TEST(bisect_names_the_pair) {
   assert_non_null(strstr(text, "--modes hot --shape B4.H8.Hkv8.Sq512.Skv512.D64.f16.full --variants wmma\n"));
   assert_true(strstr(text, "# B4.") < strstr(text, "# B3.") && strstr(text, "# B3.") < strstr(text, "# B2."));
   free(text);
+  history_free(&history);
+}
+
+static struct status add_other_sweep(struct history *history) {
+  struct journal_data data = data_report(1);
+  bool is_new;
+  snprintf(data.run.started_utc, sizeof data.run.started_utc, "2030-01-01T00:00:00Z");
+  data_record(&data.records[0], 77, "other", CELL_ok);
+  data_observe(&data.records[0], TIME_HOT, 10, 1980);
+  const struct status status = history_add(history, "other.json", &data, &is_new);
+  journal_free(&data);
+  return status;
+}
+
+TEST(a_kernel_that_the_newest_runs_have_no_time_of_is_named) {
+  struct history_gone *gone = NULL;
+  size_t count;
+  char line[HISTORY_LINE_MAX];
+  struct history history = make(
+      (struct world){.in_turns = true, .has_anchor = true, .wrong_from = COMMITS - 3, .alone_from = COMMITS - 9});
+  assert_int_equal(gone_list(&history, &gone, &count).code, STATUS_OK);
+  /* A row that lost its ratio begins another series, and is timed all the same. */
+  assert_int_equal(count, 1);
+  assert_string_equal(gone[0].key, series_of(&history, 6)->key);
+  assert_int_equal(gone[0].cases, 1);
+  assert_int_equal(gone[0].runs, 3);
+  assert_int_equal(gone[0].last, COMMITS - 4);
+  history_sinks_gone(&history, &gone[0], line);
+  assert_non_null(strstr(line, " has no time in the newest 3 runs at B7."));
+  free(gone);
+  history_free(&history);
+}
+
+TEST(runs_of_another_sweep_say_nothing_of_a_kernel) {
+  struct history_gone *gone = NULL;
+  struct history history = {.run_count = 0};
+  size_t count;
+  random_state = 26;
+  for (size_t commit = 0; commit < 3; ++commit) add_run(&history, (struct world){.has_anchor = true}, commit);
+  assert_int_equal(add_other_sweep(&history).code, STATUS_OK);
+  assert_int_equal(history_judge(&history).code, STATUS_OK);
+  assert_int_equal(gone_list(&history, &gone, &count).code, STATUS_OK);
+  assert_int_equal(count, 0);
+  free(gone);
   history_free(&history);
 }
