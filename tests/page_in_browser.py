@@ -188,6 +188,13 @@ CUT = """[...document.querySelectorAll('figure svg text')].filter(text => {
 }).map(text => text.textContent)"""
 
 
+# Names of lines less than a font's height below the one before.
+COVERED = """[...document.querySelectorAll('figure svg')].flatMap(svg => {
+  const names = [...svg.querySelectorAll('.line-name')].sort((a, b) => a.getAttribute('y') - b.getAttribute('y'));
+  return names.filter((name, i) => i > 0 && name.getAttribute('y') - names[i - 1].getAttribute('y') < 9.5).map(name => name.textContent);
+})"""
+
+
 def visit(browser, page, screenshots):
     for width in (400, 1280):
         browser.open(page.as_uri(), width)
@@ -195,10 +202,12 @@ def visit(browser, page, screenshots):
         expect(wide <= width, f"nothing sticks out at {width} pixels: {wide}")
         cut = browser.value(CUT)
         expect(not cut, f"no label is cut off at {width} pixels: {cut[:3]}")
+        beyond = browser.value("(scroll => scroll.scrollWidth - scroll.clientWidth)(document.querySelector('table.filtered').parentElement)")
+        expect(beyond <= 0, f"the table is whole at {width} pixels: {beyond} more")
+        covered = browser.value(COVERED)
+        expect(not covered, f"no name of a line covers another at {width} pixels: {covered[:3]}")
         if screenshots:
             browser.screenshot(screenshots / f"{page.stem}-{width}.png")
-    beyond = browser.value("(scroll => scroll.scrollWidth - scroll.clientWidth)(document.querySelector('table.filtered').parentElement)")
-    expect(beyond <= 0, f"the table is whole at 1280 pixels: {beyond} more")
     use_table(browser)
     use_figures(browser)
     print_table(browser)

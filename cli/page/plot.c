@@ -42,6 +42,11 @@ void plot_figure_open(const struct page *page, FILE *file, const char *id, const
   open_panels(page, file);
 }
 
+void plot_figure_open_named(FILE *file, const char *id, const char *heading, const char *caption) {
+  put_heading(file, id, heading, caption);
+  fputs("<div class=\"panels\">\n", file);
+}
+
 void plot_figure_open_folded(const struct page *page, FILE *file, const char *id, const char *heading,
                              const char *caption, size_t drawings) {
   put_heading(file, id, heading, caption);

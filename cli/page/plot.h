@@ -52,6 +52,8 @@ struct plot {
 
 /* `id` is the anchor, one word; `heading` is escaped, `caption` is HTML. */
 void plot_figure_open(const struct page *, FILE *, const char *id, const char *heading, const char *caption);
+/* Without a legend: its drawings have the names of the series. */
+void plot_figure_open_named(FILE *, const char *id, const char *heading, const char *caption);
 /* The same with all below the caption folded, until plot_figure_close_folded; says how many drawings there are. */
 void plot_figure_open_folded(const struct page *, FILE *, const char *id, const char *heading, const char *caption,
                              size_t drawings);
@@ -93,6 +95,19 @@ void plot_rows(const struct plot *, void (*put)(const struct plot *, const struc
                const void *of);
 /* Writes a text at (x, y) in values of the axes; `anchor` is "start", "middle" or "end". */
 void plot_note(const struct plot *, double x, double y, const char *anchor, const char *text);
+
+/* Names beside the ends of lines, right of the axis. */
+enum { LINE_NAMES_LEAST = 5 }; /* of fewer lines the colours are told apart */
+struct line_name {
+  size_t series;
+  double x, y; /* the end of its line, in coordinates of the drawing */
+  double at;   /* set by line_names_put: where the name stands */
+};
+/* How wide the names are, with the lines that lead to them, and how far the first is from the last. */
+double line_names_width(const struct page *, const struct line_name *, size_t count);
+double line_names_height(size_t count);
+/* Orders them by their place. */
+void line_names_put(const struct plot *, struct line_name *, size_t count);
 
 /* ---- a drawing with a line of HTML for each row: its name, a strip with points, a text ------------------------- */
 

@@ -186,6 +186,12 @@ static void join_windows(const struct page *page, struct panel *panels, size_t c
   }
 }
 
+/* Room that the drawings share. */
+struct scratch {
+  double *place;           /* of each row of a drawing */
+  struct line_name *names; /* of each series of the page */
+};
+
 /* ---- one drawing ----------------------------------------------------------------------------------------------- */
 
 /* Is what lies between these two one step of S, of B and H, or of both at the same number of tokens, or a wider
@@ -341,28 +347,56 @@ static void put_dram(const struct plot *plot, double dram) {
   plot_note(plot, plot->x.low, dram + (plot->y.high - plot->y.low) * 0.02, "start", text);
 }
 
+/* The lines of a drawing that get names; 0 where there are so few that they need none. A ring around another
+ * variant's marker is no line. */
+static size_t names_of(const struct page *page, const struct panel *panel, struct line_name *names) {
+  size_t count = 0;
+  for (size_t s = 0; s < page->series_count; ++s) {
+    bool is_here = false;
+    for (size_t i = 0; i < panel->count && !is_here; ++i) is_here = panel->rows[i]->series == s;
+    if (is_here && !page->series[s].is_twin) names[count++] = (struct line_name){.series = s};
+  }
+  return count >= LINE_NAMES_LEAST ? count : 0;
+}
+
+/* Where each line ends: the last row of its series. */
+static void find_ends(const struct plot *plot, const struct scale *scale, const struct panel *panel,
+                      const double *place, struct line_name *names, size_t count) {
+  for (size_t n = 0; n < count; ++n) {
+    for (size_t i = 0; i < panel->count; ++i) {
+      if (panel->rows[i]->series != names[n].series) continue;
+      names[n].x = axis_at(&plot->x, place[i]);
+      names[n].y = axis_at(&plot->y, scale->of(panel->rows[i]).value);
+    }
+  }
+}
+
 static void put_drawing(const struct page *page, FILE *file, const char *what, const struct scale *scale,
-                        const struct panel *panel, double *place) {
+                        const struct panel *panel, const struct scratch *scratch) {
   struct plot plot = {.file = file, .page = page};
   const struct axis_range range = range_of(scale, panel);
   const struct differs differs = differs_of(panel);
+  const size_t names = names_of(page, panel, scratch->names);
   const double letters = (double)longest_label(panel, differs, false) * (double)panel->cases;
-  const bool turned = letters * PLOT_LETTER > PLOT_RIGHT - PLOT_LEFT;
-  const int height =
-      turned ? PLOT_HEIGHT + (int)((double)longest_label(panel, differs, true) * PLOT_LETTER * TURNED_RISE)
-             : PLOT_HEIGHT;
+  const double right = PLOT_RIGHT - (names > 0 ? line_names_width(page, scratch->names, names) : 0);
+  const double bottom = fmax(PLOT_BOTTOM, names > 0 ? PLOT_TOP + line_names_height(names) : 0);
+  const bool turned = letters * PLOT_LETTER > right - PLOT_LEFT;
+  const double turned_height = turned ? (double)longest_label(panel, differs, true) * PLOT_LETTER * TURNED_RISE : 0;
+  const int height = PLOT_HEIGHT + (int)(bottom - PLOT_BOTTOM) + (int)turned_height;
   char title[ROWS_TEXT_MAX];
-  place_cases(page, panel, place);
-  plot.x = (struct axis){.low = -0.5, .high = (double)panel->cases - 0.5, .from = PLOT_LEFT, .to = PLOT_RIGHT};
-  plot.y = scale->is_log ? axis_log(range.least, range.most, PLOT_BOTTOM, PLOT_TOP)
-                         : axis_linear(range.most, PLOT_BOTTOM, PLOT_TOP);
+  place_cases(page, panel, scratch->place);
+  plot.x = (struct axis){.low = -0.5, .high = (double)panel->cases - 0.5, .from = PLOT_LEFT, .to = right};
+  plot.y =
+      scale->is_log ? axis_log(range.least, range.most, bottom, PLOT_TOP) : axis_linear(range.most, bottom, PLOT_TOP);
   for (size_t i = 0; i < panel->count; ++i) rows_share(rows_shape(panel->rows[i]), i == 0, title);
   plot_open_sized(&plot, PLOT_WIDTH, height, title, what);
   plot_y_ticks(&plot, scale->unit);
   put_case_labels(&plot, panel, differs, turned);
   put_dram(&plot, dram_of(scale, panel, range.most));
   plot_x_name(&plot, height, x_name(differs));
-  for (size_t s = 0; s < page->series_count; ++s) put_series(&plot, scale, panel, place, s);
+  for (size_t s = 0; s < page->series_count; ++s) put_series(&plot, scale, panel, scratch->place, s);
+  find_ends(&plot, scale, panel, scratch->place, scratch->names, names);
+  line_names_put(&plot, scratch->names, names);
   plot_close(&plot);
 }
 
@@ -436,10 +470,10 @@ static void put_data(const struct page *page, FILE *file, const struct kind *kin
 }
 
 static void put_drawings(const struct page *page, FILE *file, const struct kind *kind, const struct panel *panels,
-                         size_t count, double *place) {
+                         size_t count, const struct scratch *scratch) {
   for (size_t i = 0; i < count; ++i) {
     const struct scale *scale = panels[i].is_memory ? &kind->of_memory : &kind->scale;
-    if (panels[i].cases > 1) put_drawing(page, file, kind->heading, scale, &panels[i], place);
+    if (panels[i].cases > 1) put_drawing(page, file, kind->heading, scale, &panels[i], scratch);
   }
 }
 
@@ -459,9 +493,11 @@ static size_t drawing_count(const struct panel *panels, size_t count) {
 
 struct status rate_figures_write(const struct page *page, FILE *file) {
   OWNED_ARRAY(double, place, page->row_count, "rows of figures");
+  OWNED_ARRAY(struct line_name, names, page->series_count, "names of lines");
   OWNED_ARRAY(struct panel, panels, page->row_count, "drawings of figures");
   OWNED_ARRAY(const struct merge_row *, rows, page->row_count, "rows of figures");
   OWNED_ARRAY(const struct merge_row *, alone, page->row_count, "rows of figures");
+  const struct scratch scratch = {place, names};
   const size_t count = rows_pick(page, is_shown, by_length, rows);
   size_t panel_count = 0;
   for (size_t start = 0, end; start < count; start = end) {
@@ -473,7 +509,7 @@ struct status rate_figures_write(const struct page *page, FILE *file) {
   char caption[CAPTION_MAX];
   snprintf(caption, sizeof caption, "%s%s", kinds[0].caption, any_dram(panels, panel_count) ? dram_caption : "");
   plot_figure_open(page, file, kinds[0].id, kinds[0].heading, caption);
-  put_drawings(page, file, &kinds[0], panels, panel_count, place);
+  put_drawings(page, file, &kinds[0], panels, panel_count, &scratch);
   put_strips(page, file, &kinds[0].scale, panels, panel_count, false);
   put_strips(page, file, &kinds[0].of_memory, panels, panel_count, true);
   put_data(page, file, &kinds[0], rows, count);
@@ -482,7 +518,7 @@ struct status rate_figures_write(const struct page *page, FILE *file) {
   /* Each rate is work over a time: the times have the same curves, turned over, and are for who looks for them. */
   plot_figure_open_folded(page, file, kinds[1].id, kinds[1].heading, kinds[1].caption,
                           drawing_count(panels, panel_count));
-  put_drawings(page, file, &kinds[1], panels, panel_count, place);
+  put_drawings(page, file, &kinds[1], panels, panel_count, &scratch);
   put_data(page, file, &kinds[1], rows, count);
   plot_figure_close_folded(file);
   return status_ok();

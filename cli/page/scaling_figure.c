@@ -189,9 +189,10 @@ struct status scaling_figure_write(const struct page *page, FILE *file) {
   char common[ROWS_TEXT_MAX] = "", heading[ROWS_TEXT_MAX + 32];
   for (size_t i = 0; i < group_count; ++i) rows_parts(groups[i].text, i == 0 ? groups[i].text : common, true, common);
   snprintf(heading, sizeof heading, "Scaling over B*H%s%s", common[0] != '\0' ? ": " : "", common);
-  plot_figure_open(page, file, "scaling", heading,
-                   "Time over that of the baseline case as B*H grows. Dashed: what the waves of the grid say, a step "
-                   "for each wave; a library whose launches are not known has no such line.");
+  plot_figure_open_named(
+      file, "scaling", heading,
+      "Time over that of the baseline case as B*H grows. Dashed: what the waves of the grid say, a step "
+      "for each wave; a library whose launches are not known has no such line.");
   for (size_t i = 0; i < group_count; ++i)
     put_drawing(page, file, &groups[i], y_axis(groups, group_count, groups[i].text), common);
   put_data(page, file, rows, count);

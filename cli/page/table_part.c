@@ -143,7 +143,7 @@ static void put_headings(FILE *file, const struct shown *shown) {
 /* The worst one with a link to where it is told, as the others are. */
 static void put_findings(FILE *file, const struct merge_row *row) {
   const size_t count = row->row->findings.count;
-  fprintf(file, "<td data-value=\"%zu\">", count);
+  fprintf(file, "<td data-value=\"%zu\"%s>", count, count > 0 ? " data-label=\"findings\"" : "");
   if (count > 0) {
     const char *name = finding_name(row->row->findings.item[0].id);
     fprintf(file, "<a href=\"#finding-%s-%zu\">%s</a>", name, row->series, name);
@@ -152,8 +152,15 @@ static void put_findings(FILE *file, const struct merge_row *row) {
   fputs("</td>", file);
 }
 
-static void put_cell(FILE *file, const struct column_cell *cell, const char *style, bool is_strong) {
-  html_number_cell(file, style, cell->number);
+/* On a narrow page, where a row is a card, the cell says what it is, and is not shown where it is not known. */
+static void put_cell(FILE *file, const struct column_cell *cell, const char *style, size_t column, bool is_strong) {
+  const bool is_known = isfinite(cell->number);
+  fprintf(file, "<td class=\"%s%s\" data-label=\"%s\"", style, is_known || column == COLUMN_HOT ? "" : " unknown",
+          columns[column].heading);
+  if (is_known && columns[column].unit[0] != '\0') fprintf(file, " data-unit=\"%s\"", columns[column].unit);
+  if (is_known) fputs(" data-value=\"", file);
+  html_number(file, cell->number);
+  fputs(is_known ? "\">" : ">", file);
   html_element(file, is_strong ? "strong" : "span", cell->text);
   fputs("</td>", file);
 }
@@ -179,7 +186,7 @@ static void put_row(const struct page *page, FILE *file, const struct merge_row 
   for (size_t i = 0; i < COLUMN_COUNT; ++i) {
     if (!shown->column[i]) continue;
     const struct column_cell cell = cell_of(page, row, i);
-    put_cell(file, &cell, style_of(shown, i), i == COLUMN_HOT && (rows_is_fastest(row) || row_failed(record)));
+    put_cell(file, &cell, style_of(shown, i), i, i == COLUMN_HOT && (rows_is_fastest(row) || row_failed(record)));
   }
   put_findings(file, row);
   fputs("</tr>\n", file);
@@ -263,8 +270,9 @@ static void put_reasons(const struct page *page, FILE *file) {
       fprintf(file, "<details class=\"reasons\"%s><summary>Rows that were not measured, and why</summary><ul>\n",
               failed ? " open" : "");
     any = true;
-    html_put(file, "<li><a href=\"#row-%zu\">%s</a>: %s <code>%s</code>: %s</li>\n", page->rows[i].number,
-             cell_status_name(record->status), record->attn_case.key, record->variant, record->reason);
+    html_put(file, "<li><a href=\"#row-%zu\">%s</a>: ", page->rows[i].number, cell_status_name(record->status));
+    html_breakable(file, record->attn_case.key);
+    html_put(file, " <code>%s</code>: %s</li>\n", record->variant, record->reason);
   }
   if (any) fputs("</ul></details>\n", file);
 }
@@ -277,15 +285,16 @@ static void put_bounds(const struct page *page, FILE *file) {
   for (size_t i = 0; i < page->row_count; ++i) {
     const struct report_row *row = page->rows[i].row;
     if (!is_bounded(&page->rows[i])) continue;
-    html_put(file, "<li><a href=\"#row-%zu\">%s</a> <code>%s</code> (%s): %s</li>\n", page->rows[i].number,
-             row->record->attn_case.key, row->record->variant, time_mode_name(row->bound_by.mode),
+    fprintf(file, "<li><a href=\"#row-%zu\">", page->rows[i].number);
+    html_breakable(file, row->record->attn_case.key);
+    html_put(file, "</a> <code>%s</code> (%s): %s</li>\n", row->record->variant, time_mode_name(row->bound_by.mode),
              row->bound_by.text);
   }
   fputs("</ul></details>\n", file);
 }
 
 void table_part_write(const struct page *page, FILE *file) {
-  fputs("<section id=\"rows\" aria-labelledby=\"rows-h\">\n<h2 id=\"rows-h\">Table</h2>\n", file);
+  fputs("<section id=\"rows\" class=\"cards\" aria-labelledby=\"rows-h\">\n<h2 id=\"rows-h\">Table</h2>\n", file);
   const struct shown shown = columns_shown(page);
   put_notes(page, file, &shown);
   fprintf(file,

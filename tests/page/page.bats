@@ -148,6 +148,30 @@ assert both["wgmma (1)"] == [both["wgmma (2)"][0], "d0"] and both["wgmma (2)"][1
 CHECK
 }
 
+@test "each of many lines has its name at its end, short and like no other; few lines have none" {
+  attn report results/h200/mma_ladder.journal --html "$TMP/ladder.html"
+  python - "$TMP/ladder.html" <<'CHECK' || fail "names of lines"
+import re, sys
+page = open(sys.argv[1]).read()
+rate = page[page.index('<section id="rate"'):page.index('<section id="latency"')]
+drawings = re.findall(r"<figure><figcaption>.*?</figure>", rate, re.S)
+assert len(drawings) == 2
+for drawing in drawings:
+    names = re.findall(r'<text class="line-name"[^>]*>([^<]*)</text>', drawing)
+    assert len(set(names)) == len(names) == 14 and max(map(len, names)) <= 21, names
+    assert {"cudnn", "cp_async:stages=2", "mma_swizzle:0,0,0,1", "mma_swizzle:1,1,1,2"} <= set(names), names
+    # The line that leads to a name begins at the height of its series' last point, and the name has its colour.
+    for series in re.findall(r'<g class="[^"]*" data-series="(\d+)">', drawing):
+        groups = re.findall(rf'<g class="([^"]*)" data-series="{series}">(.*?)</g>', drawing, re.S)
+        assert len(groups) == 2 and groups[0][0] == groups[1][0], series
+        last = re.findall(r'class="mark" d="M([\d.]+) ([\d.]+)m', groups[0][1])[-1]
+        leader = re.search(r'class="leader" d="M([\d.]+) ([\d.]+)H', groups[1][1])
+        assert leader.group(2) == last[1] and abs(float(leader.group(1)) - float(last[0]) - 4) < 0.11, (last, leader.groups())
+CHECK
+  attn report results/h200/steady.journal --html "$TMP/steady.html"
+  ! grep -q 'class="line-name"' "$TMP/steady.html" || fail "two lines have names"
+}
+
 @test "the roofs of a page are those of the element types and pipes that its rows use" {
   must 0 attn report results/h200/fp8.journal --html "$TMP/fp8.html" --json "$TMP/fp8.json"
   page "$TMP/fp8.html"
@@ -386,7 +410,8 @@ d["summary"].update(ok=d["summary"]["ok"] - 1, crashed=1, exit_code=4)'
   attn report "$BASE" "$BASE" --html "$TMP/both.html"
   attn report results/h200/decode.journal --html "$TMP/many.html" # more cases in a drawing than labels side by side
   attn report results/h200/steady.journal --html "$TMP/steady.html" # a tick at the end of an axis
-  must 0 capture timeout 60 "$ATTN_PYTHON" tests/page_in_browser.py "$browser" "$TMP/"{gpu,both,many,steady}.html
+  attn report results/h200/mma_ladder.journal --html "$TMP/ladder.html" # 14 lines with names in one drawing
+  must 0 capture timeout 60 "$ATTN_PYTHON" tests/page_in_browser.py "$browser" "$TMP/"{gpu,both,many,steady,ladder}.html
 }
 
 @test "auto is not the fastest of a case beside the variant that it picked: that is one kernel measured twice" {
