@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/base/owned.h"
+#include "cli/base/text.h"
 #include "cli/base/units.h"
 #include "cli/page/plot.h"
 
@@ -21,7 +22,23 @@ static const struct history_run *run_of(const struct history_item *item, size_t 
 
 static size_t number_of(const struct history_item *item) { return (size_t)(item->series - item->history->series); }
 
-static void put_change(const struct history_item *item, FILE *file) {
+/* Which columns say anything: days say nothing of runs in the order of their commits. */
+struct shown {
+  bool date, doubt;
+};
+
+static struct shown columns_of(const struct history_item *items, size_t count) {
+  struct shown shown = {false, false};
+  for (size_t i = 0; i < count; ++i) {
+    char doubt[HISTORY_DOUBT_MAX];
+    history_sinks_doubt(&items[i], doubt);
+    shown.doubt = shown.doubt || items[i].change == NULL || doubt[0] != '\0';
+    shown.date = shown.date || items[i].history->runs[0].place == 0;
+  }
+  return shown;
+}
+
+static void put_change(const struct history_item *item, struct shown shown, FILE *file) {
   const struct history_series *series = item->series;
   const struct history_change *change = item->change;
   char percent[HISTORY_PERCENT_MAX], low[HISTORY_PERCENT_MAX] = "", high[HISTORY_PERCENT_MAX] = "",
@@ -41,31 +58,30 @@ static void put_change(const struct history_item *item, FILE *file) {
           percent, low, change != NULL ? " to " : "", high, left, number_of(item));
   html_breakable(file, series->key);
   html_put(file, "</a></th><td>%s</td><td>%s</td>", series->variant, time_mode_name(series->mode));
-  if (change == NULL) {
-    fputs("<td></td><td></td><td class=\"why\">a line fits it better than steps</td></tr>\n", file);
-    return;
-  }
-  char day[DAY_LENGTH + 1], doubt[HISTORY_DOUBT_MAX];
+  char day[DAY_LENGTH + 1] = "", doubt[HISTORY_DOUBT_MAX];
   history_sinks_doubt(item, doubt);
-  snprintf(day, sizeof day, "%s", run_of(item, change->point.at)->date);
-  html_put(file, "<td>%s</td><td data-label=\"surely in\">%s..%s</td><td class=\"why\">%s</td></tr>\n", day,
-           run_of(item, change->good)->commit, run_of(item, change->bad)->commit, doubt);
+  if (change != NULL) snprintf(day, sizeof day, "%s", run_of(item, change->point.at)->date);
+  if (shown.date) html_put(file, "<td>%s</td>", day);
+  if (change != NULL)
+    html_put(file, "<td data-label=\"surely in\">%s..%s</td>", run_of(item, change->good)->commit,
+             run_of(item, change->bad)->commit);
+  else
+    fputs("<td></td>", file);
+  if (shown.doubt)
+    html_put(file, "<td class=\"why\">%s</td>", change != NULL ? doubt : "a line fits it better than steps");
+  fputs("</tr>\n", file);
 }
 
 static void put_changes(const struct history_item *items, size_t count, FILE *file) {
   if (count == 0) return;
-  static const struct html_heading headings[] = {{"what", "text", false},
-                                                 {"commit", "text", false},
-                                                 {"time", "number", true},
-                                                 {"bounds", NULL, true},
-                                                 {"left", NULL, true},
-                                                 {"case", "text", false},
-                                                 {"variant", "text", false},
-                                                 {"mode", "text", false},
-                                                 {"date", "text", false},
-                                                 {"surely in", NULL, false},
-                                                 {"what else changed", NULL, false},
-                                                 {NULL, NULL, false}};
+  const struct shown shown = columns_of(items, count);
+  struct html_heading headings[12] = {{"what", "text", false},    {"commit", "text", false}, {"time", "number", true},
+                                      {"bounds", NULL, true},     {"left", NULL, true},      {"case", "text", false},
+                                      {"variant", "text", false}, {"mode", "text", false}};
+  struct html_heading *next = headings + 8;
+  if (shown.date) *next++ = (struct html_heading){"date", "text", false};
+  *next++ = (struct html_heading){"surely in", NULL, false};
+  if (shown.doubt) *next++ = (struct html_heading){"what else changed", NULL, false};
   fputs("<section id=\"changes\" class=\"cards\" aria-labelledby=\"changes-h\">\n<h2 id=\"changes-h\">Changes</h2>\n",
         file);
   html_table_open(file, "Changes",
@@ -73,7 +89,7 @@ static void put_changes(const struct history_item *items, size_t count, FILE *fi
                   "commits that contains it is computed for 95 %. The column left compares the newest level with the "
                   "level before the change, so that later changes are in it",
                   headings);
-  for (size_t i = 0; i < count; ++i) put_change(&items[i], file);
+  for (size_t i = 0; i < count; ++i) put_change(&items[i], shown, file);
   fputs("</tbody></table></div>\n</section>\n", file);
 }
 
@@ -303,12 +319,22 @@ static struct status put_gone(const struct history *history, FILE *file) {
   return status_ok();
 }
 
+/* "history on NVIDIA H200", where all series are of one card. */
+static void open_of(const struct history *history, FILE *file) {
+  char title[128] = "history";
+  bool is_one = history->series_count > 0;
+  for (size_t i = 1; i < history->series_count; ++i)
+    is_one = is_one && strcmp(history->series[i].card, history->series[0].card) == 0;
+  if (is_one) text_append(title, sizeof title, " on %s", history->series[0].card);
+  page_open(file, title);
+}
+
 struct status history_page_write(const struct history *history, FILE *file) {
   OWNED(owned_free) struct history_item *items = NULL;
   char line[HISTORY_LINE_MAX];
   size_t count;
   TRY(history_sinks_list(history, &items, &count));
-  page_open(file, "history");
+  open_of(history, file);
   history_sinks_answer(history, line);
   const bool fails = count > 0 && items[0].change != NULL && history_is_regression(items[0].series, items[0].change);
   const bool is_judged = history_count_judged(history) > 0;

@@ -73,6 +73,15 @@ void html_number_cell(FILE *file, const char *style, double value) {
   fputs(isfinite(value) ? "\">" : ">", file);
 }
 
+void html_labelled_cell(FILE *file, const char *style, const char *label, const char *unit, double value) {
+  const bool is_known = isfinite(value);
+  fprintf(file, "<td class=\"%s\" data-label=\"%s\"", style, label);
+  if (is_known && unit[0] != '\0') fprintf(file, " data-unit=\"%s\"", unit);
+  if (is_known) fputs(" data-value=\"", file);
+  html_number(file, value);
+  fputs(is_known ? "\">" : ">", file);
+}
+
 void html_csv_text(FILE *file, const char *text) { markup_csv(file, text, put_char); }
 
 void html_csv_numbers(FILE *file, const double *numbers, size_t count) {

@@ -1,7 +1,10 @@
 /* Writes the parts of a page in order. */
 #include "cli/page/page.h"
 
+#include <string.h>
+
 #include "cli/base/owned.h"
+#include "cli/base/text.h"
 #include "cli/page/parts.h"
 
 /* style.css and script.js, as the Makefile turns them into numbers. */
@@ -29,12 +32,28 @@ void page_open(FILE *file, const char *title) {
 
 void page_close(FILE *file) { fprintf(file, "</main>\n<script>\n%s</script>\n</body>\n</html>\n", script); }
 
-/* "v3 on NVIDIA H200" */
+static const struct journal_data *journal_of(const struct page *page, size_t source) {
+  return page->source[source].report->journal;
+}
+
+static bool is_named_before(const struct page *page, size_t source) {
+  for (size_t i = 0; i < source; ++i) {
+    if (strcmp(journal_of(page, i)->run.sweep_name, journal_of(page, source)->run.sweep_name) == 0) return true;
+  }
+  return false;
+}
+
+/* "v3 on NVIDIA H200", "decode, v3 on NVIDIA H200". */
 static void open_of(const struct page *page, FILE *file) {
-  const struct journal_data *journal = page->source[page->source_count - 1].report->journal;
-  char title[SWEEP_NAME_MAX + sizeof journal->device.name + 32];
-  snprintf(title, sizeof title, "%s%s on %s", page->compare != NULL ? "comparison of " : "", journal->run.sweep_name,
-           journal->has_device ? journal->device.name : "no device");
+  const struct journal_data *last = journal_of(page, page->source_count - 1);
+  char title[1024] = "";
+  const char *before = page->compare != NULL ? "comparison of " : "";
+  for (size_t i = 0; i < page->source_count; ++i) {
+    if (is_named_before(page, i)) continue;
+    text_append(title, sizeof title, "%s%s", before, journal_of(page, i)->run.sweep_name);
+    before = ", ";
+  }
+  text_append(title, sizeof title, " on %s", last->has_device ? last->device.name : "no device");
   page_open(file, title);
 }
 

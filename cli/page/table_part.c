@@ -154,13 +154,9 @@ static void put_findings(FILE *file, const struct merge_row *row) {
 
 /* On a narrow page, where a row is a card, the cell says what it is, and is not shown where it is not known. */
 static void put_cell(FILE *file, const struct column_cell *cell, const char *style, size_t column, bool is_strong) {
-  const bool is_known = isfinite(cell->number);
-  fprintf(file, "<td class=\"%s%s\" data-label=\"%s\"", style, is_known || column == COLUMN_HOT ? "" : " unknown",
-          columns[column].heading);
-  if (is_known && columns[column].unit[0] != '\0') fprintf(file, " data-unit=\"%s\"", columns[column].unit);
-  if (is_known) fputs(" data-value=\"", file);
-  html_number(file, cell->number);
-  fputs(is_known ? "\">" : ">", file);
+  char styles[64];
+  snprintf(styles, sizeof styles, "%s%s", style, isfinite(cell->number) || column == COLUMN_HOT ? "" : " unknown");
+  html_labelled_cell(file, styles, columns[column].heading, columns[column].unit, cell->number);
   html_element(file, is_strong ? "strong" : "span", cell->text);
   fputs("</td>", file);
 }

@@ -46,21 +46,20 @@ static void put_differences(FILE *file, const struct compare *compare) {
   html_table_open(file, "What differs", "What differs between the two runs", headings);
   for (size_t i = 0; i < compare->difference_count; ++i) {
     const struct compare_difference *difference = &compare->difference[i];
-    html_put(file, "<tr><th scope=\"row\">%s</th><td>%s</td><td>%s</td><td>%s</td></tr>\n", difference->key,
-             difference->base, difference->now, difference->fatal ? "not comparable" : "remark");
+    html_put(file,
+             "<tr><th scope=\"row\">%s</th><td data-label=\"base\">%s</td><td data-label=\"new\">%s</td><td>%s</td>"
+             "</tr>\n",
+             difference->key, difference->base, difference->now, difference->fatal ? "not comparable" : "remark");
   }
   fputs("</tbody></table></div>\n", file);
 }
 
 /* ---- table ----------------------------------------------------------------------------------------------------- */
 
-static void put_number(FILE *file, double value, const char *text) {
-  html_number_cell(file, "n", value);
+static void put_side(FILE *file, const char *label, const struct compare_side *side, const char *text) {
+  const double us = side->record != NULL ? side->median_us : (double)NAN;
+  html_labelled_cell(file, isfinite(us) ? "n" : "n unknown", label, "us", us);
   html_put(file, "%s</td>", text);
-}
-
-static void put_side(FILE *file, const struct compare_side *side, const char *text) {
-  put_number(file, side->record != NULL ? side->median_us : (double)NAN, text);
 }
 
 static void put_name(const struct page *page, FILE *file, const struct compare_row *row) {
@@ -75,14 +74,16 @@ static void put_row(const struct page *page, FILE *file, const struct compare_ro
   const struct sinks_numbers is = sinks_numbers(row);
   fprintf(file, "<tr class=\"%s\"><td>%s</td>", row_meanings[meaning_of(page->compare, row->verdict)].style,
           verdict_name(row->verdict));
-  put_number(file, row->ratio, is.change);
-  fputs("<th scope=\"row\">", file);
+  html_labelled_cell(file, isfinite(row->ratio) ? "n" : "n unknown", "change", "", row->ratio);
+  html_put(file, "%s</td><th scope=\"row\">", is.change);
   put_name(page, file, row);
   html_put(file, "</th><td>%s</td><td>%s</td>", row->variant, time_mode_name(row->mode));
-  put_side(file, &row->base, is.base);
-  put_side(file, &row->now, is.now);
-  html_put(file, "<td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"why\">%s</td></tr>\n", is.bounds,
-           is.processes, row->reason);
+  put_side(file, "base", &row->base, is.base);
+  put_side(file, "new", &row->now, is.now);
+  html_put(file,
+           "<td class=\"n\" data-label=\"bounds\">%s</td><td class=\"n\" data-label=\"processes\">%s</td>"
+           "<td class=\"why\">%s</td></tr>\n",
+           is.bounds, is.processes, row->reason);
 }
 
 static void put_table(const struct page *page, FILE *file) {
@@ -190,7 +191,8 @@ static void put_figure(const struct page *page, FILE *file) {
 }
 
 void verdict_part_write(const struct page *page, FILE *file) {
-  fputs("<section id=\"verdict\" aria-labelledby=\"verdict-h\">\n<h2 id=\"verdict-h\">Verdict</h2>\n", file);
+  fputs("<section id=\"verdict\" class=\"cards\" aria-labelledby=\"verdict-h\">\n<h2 id=\"verdict-h\">Verdict</h2>\n",
+        file);
   put_outcome(file, page->compare);
   put_differences(file, page->compare);
   if (page->compare->row_count > 0) put_table(page, file);

@@ -411,6 +411,7 @@ d["summary"].update(ok=d["summary"]["ok"] - 1, crashed=1, exit_code=4)'
   attn report results/h200/decode.journal --html "$TMP/many.html" # more cases in a drawing than labels side by side
   attn report results/h200/steady.journal --html "$TMP/steady.html" # a tick at the end of an axis
   attn report results/h200/mma_ladder.journal --html "$TMP/ladder.html" # 14 lines with names in one drawing
+  grep -q 'class="cards"' "$TMP/both.html" && grep -q 'id="verdict"' "$TMP/both.html" || fail "no verdict beside the rows"
   must 0 capture timeout 60 "$ATTN_PYTHON" tests/page_in_browser.py "$browser" "$TMP/"{gpu,both,many,steady,ladder}.html
 }
 
