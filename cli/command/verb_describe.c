@@ -334,7 +334,7 @@ static const struct task {
      .answer = "write a Python function that returns the output, and load it (kernels/example/README.md)",
      .command = "attnbench --shape B=1,H=16,S=4096,D=128,causal --load mine.py:attention",
      .code = "def attention(q, k, v, causal, scale): return my_function(q, k, v)"},
-    {.names = "pull request, ci",
+    {.names = "pull request, ci, gate",
      .answer = "ab measures the program of the base and that of the branch in turns, and its exit code is the "
                "answer; scripts/gate_ci.sh does all of it in CI (results/gate.md)",
      .command = "attnbench ab --base ../base/attnbench --sweep gate"},
@@ -356,7 +356,32 @@ static const struct task {
      .answer = "run attnbench inside the profiler with --profile and one row; scripts/profile_sweep.py puts the "
                "counters into the report (results/profiling.md)",
      .command = "ncu --nvtx --nvtx-include \"attnbench@profile/\" attnbench --sweep v3 --only KEY/VARIANT --profile"},
+    {.names = "backward, dropout, bias, alibi, fp4",
+     .answer =
+         "not covered: attnbench measures forward attention. `attnbench describe problem` lists what a case may "
+         "have",
+     .command = "attnbench describe problem"},
 };
+
+/* What else people call these words. */
+static const struct {
+  const char *name, *word;
+} asked[] = {
+    {"flashattention-3", "fa3"}, {"flashattention 3", "fa3"}, {"flash attention", "fa3"},
+    {"flash-attention", "fa3"},  {"cute", "python"},          {"tilelang", "python"},
+    {"notebook", "python"},      {"torch.compile", "python"}, {"cutlass", "cuda"},
+    {"triton kernel", "triton"}, {"pull requests", "gate"},   {"pr", "gate"},
+    {"into pandas", "pandas"},   {"dataframe", "pandas"},     {"duckdb", "pandas"},
+    {"killed run", "killed"},    {"kill", "killed"},          {"go on", "resume"},
+    {"regression", "regressed"}, {"profile", "ncu"},
+};
+
+static const char *asked_word(const char *name) {
+  for (size_t i = 0; i < sizeof asked / sizeof *asked; ++i) {
+    if (strcmp(asked[i].name, name) == 0) return asked[i].word;
+  }
+  return NULL;
+}
 
 /* Of an installation: where the pages are that the answer names, and the examples of the command. */
 static void describe_place(FILE *out, const struct task *task) {
@@ -473,6 +498,23 @@ static const struct kind kinds[] = {
 };
 enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
 
+/* What to do about the status of a row; NULL: nothing. */
+static const char *advice_of_status(uint32_t index) {
+  switch ((enum cell_status)index) {
+    case CELL_wrong: return "results/check.md says when a result counts as right";
+    case CELL_oom_predicted: return "choose a smaller case, or free the memory of the device";
+    case CELL_error:
+    case CELL_crashed:
+    case CELL_timeout: return "measure the row alone: --only KEY/VARIANT; under compute-sanitizer where it crashed";
+    case CELL_implausible:
+      return "look whether the kernel returns early, whether it launches work on another stream, which is not timed, "
+             "and "
+             "whether the clock that the row names is right";
+    case CELL_left_out: return "the same command with the run's --journal FILE and --resume measures the rest";
+    default: return NULL;
+  }
+}
+
 static void describe_word(FILE *out, const struct kind *kind, uint32_t index) {
   if (kind->describe != NULL) {
     kind->describe(out, index);
@@ -482,6 +524,8 @@ static void describe_word(FILE *out, const struct kind *kind, uint32_t index) {
   if (kind->code != NULL) fprintf(out, " (exit code %d)", (int)kind->code(index));
   fputc('\n', out);
   text_paragraph(out, "means    ", "%s", kind->help(index));
+  if (kind->at == cell_status_name && advice_of_status(index) != NULL)
+    text_paragraph(out, "do       ", "%s", advice_of_status(index));
 }
 
 /* Is it one of "power, energy"? */
@@ -643,12 +687,14 @@ static struct status describe(FILE *out, const struct options *options) {
     return status_ok();
   }
   join_words(&options->reports, name);
+  if (name[0] != '\0' && name[strlen(name) - 1] == '?') name[strlen(name) - 1] = '\0';
   TRY(describe_name(out, name, options, &is_known));
   for (; name[length] != '\0' && length < sizeof lower - 1; ++length)
     lower[length] = (char)tolower((unsigned char)name[length]);
   lower[length] = '\0';
   if (!is_known && strcmp(lower, name) != 0) TRY(describe_name(out, lower, options, &is_known));
   if (!is_known) is_known = options_help_option(out, lower);
+  if (!is_known && asked_word(lower) != NULL) TRY(describe_name(out, asked_word(lower), options, &is_known));
   const char *synonym = synonym_of(name);
   if (is_known) return status_ok();
   if (synonym == NULL) return unknown(name);

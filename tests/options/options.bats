@@ -99,6 +99,9 @@ history,options  attnbench history --help
 WORDS
   must 0 attn describe vs ref
   expect_out 'vs ref, a column of the table'
+  attn describe implausible
+  expect_out 'look whether the kernel returns early'
+  for name in 'FlashAttention-3' 'into pandas' 'killed run' 'FP8?' 'pull requests'; do must 0 attn describe "$name"; done
   expect_refusal 2 '"hot cold" is no variant' -- describe hot cold
   expect_refusal 2 '`attnbench describe` lists all words' -- describe nothing_like
   refute_err 'did you mean'
