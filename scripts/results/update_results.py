@@ -92,7 +92,9 @@ def wanted_files(attnbench):
     history = ROOT / "results" / HISTORY_GPU / own_history.FOLDER
     if history.exists():
         path = ROOT / "results" / "history.md"
-        texts[path] = fill(read_text(path), {"own-history": own_history.block(attnbench, history)}, "results/history.md")
+        document = own_history.found(attnbench, history)
+        texts[path] = fill(read_text(path), {"own-history": own_history.block(document, history)}, "results/history.md")
+        texts[history / "curves.svg"] = own_history.picture(document, history)
     return texts, pictures
 
 
