@@ -202,7 +202,7 @@ def visit(browser, page, screenshots):
         expect(wide <= width, f"nothing sticks out at {width} pixels: {wide}")
         cut = browser.value(CUT)
         expect(not cut, f"no label is cut off at {width} pixels: {cut[:3]}")
-        beyond = browser.value("Math.max(...[...document.querySelectorAll('.cards .scroll')].map(scroll => scroll.scrollWidth - scroll.clientWidth))")
+        beyond = browser.value("Math.max(...[...document.querySelectorAll('.cards .scroll, #heat .scroll')].map(scroll => scroll.scrollWidth - scroll.clientWidth))")
         expect(beyond <= 0, f"the tables are whole at {width} pixels: {beyond} more")
         covered = browser.value(COVERED)
         expect(not covered, f"no name of a line covers another at {width} pixels: {covered[:3]}")

@@ -160,7 +160,11 @@ static void put_cell(const struct page *page, FILE *file, const struct heat *cel
   html_put(file, "<a href=\"#row-%zu\">%s</a>", cell->row->number, text);
   if (steady_of(cell->row)->done && !cell->is_against_rival)
     fprintf(file, " <small>steady %s</small>", units_fixed(steady_of(cell->row)->ratio, 2).text);
-  if (has_several) html_put(file, " <small>%s</small>", page->series[cell->row->series].variant);
+  if (has_several) {
+    fputs(" <small>", file);
+    html_breakable(file, page->series[cell->row->series].variant);
+    fputs("</small>", file);
+  }
   fprintf(file, "</%s>", tag);
 }
 
