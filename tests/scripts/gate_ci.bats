@@ -535,7 +535,7 @@ not_warned_of() {
 
 # A build that keeps its objects, as ours does.
 with_objects() {
-  sed -i 's/^\tcc .*/&\n\tmkdir -p build\/x\/kernels\/variants\n\tcc -MMD -c -I. -o build\/x\/kernels\/variants\/cpu_flash.c.o kernels\/variants\/cpu_flash.c/' \
+  sed -i 's/^\tcc .*/&\n\tmkdir -p build\/x\/kernels\/variants build\/x\/kernels\/problem\n\techo "int rows_of(int B) { return B; }" | cc -c -x c - -o build\/x\/kernels\/problem\/rows.c.o\n\tcc -MMD -c -I. -o build\/x\/kernels\/variants\/cpu_flash.c.o kernels\/variants\/cpu_flash.c/; s/-o attnbench/& -Wl,--unresolved-symbols=ignore-all/' \
     "$REPO/Makefile"
   printf '\nMORE = -Wl,--no-as-needed -lm\n' >>"$REPO/Makefile"
   commit
@@ -553,7 +553,8 @@ with_objects() {
   }
   not_told_of '#include <math.h>
     #include <string.h>
-    float more(float x, char *to) { memcpy(to, &x, sizeof x); return sqrtf(expf(x)) + fminf(x, 2); }'
+    int rows_of(int);
+    float more(float x, char *to) { memcpy(to, &x, sizeof x); return sqrtf(expf(x)) + fminf(x, 2) + (float)rows_of(1); }'
   called() {
     printf '%s\n' "$1" >"$REPO/kernels/variants/cpu_flash.c"
     commit
