@@ -284,6 +284,7 @@ a first process that was throttled where its time was not|p["throttle_reasons"][
 a time that was throttled where its first process was not|h["throttle_reasons"] = ["hw_slowdown"]
 a reading of twice the card's power limit|h["power_w"] = 2 * g["policy"]["power_limit_w"]
 a clock above the highest that may be asked for|g["policy"]["max_sm_clock_mhz"] = 0.9 * h["sm_clock_mhz"]
+a clock asked for above the highest that may be|g["policy"]["application_sm_clock_mhz"] = 1.1 * g["policy"]["max_sm_clock_mhz"]
 a driver too old for its runtime|g["driver_version"] = g["runtime_version"] - 1000
 a workspace larger than the card's memory|r["plan"]["workspace_bytes"] = 2 * g["memory_bytes"]
 a block of 4096 threads|l["block"] = [4096, 1, 1]

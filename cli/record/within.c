@@ -81,6 +81,9 @@ static const char *gpu_reading_problem(enum time_mode mode, const struct time_re
        "drew more power than the limit of its GPU"},
       {policy->known && policy->max_sm_clock_mhz > 0 && time->sm_clock_mhz > 1.05 * policy->max_sm_clock_mhz,
        "ran at a clock above the highest that its GPU may be asked for"},
+      {policy->known && policy->max_sm_clock_mhz > 0 &&
+           policy->application_sm_clock_mhz > 1.05 * policy->max_sm_clock_mhz,
+       "was measured at a clock asked for that is above the highest that may be"},
       {!is_energy(mode, time), "has an energy that is not its power over its time"},
       {time->waited_ratio > 0, "waited for a processor on a GPU"},
   };
