@@ -358,15 +358,19 @@ static bool contradicts(const struct journal_data *data, const struct record *re
   return is_other;
 }
 
-/* NULL, or a row whose ratio to its reference is not that of the two rows' times. Rows of a case stand together. */
+/* NULL, or a row whose ratio to its reference is not that of the two rows' times. Rows of a case stand together, and
+ * are few: a file of so many rows of one case that a look at all of them would take long is nobody's. */
 static const struct record *find_other_ratio(const struct journal_data *data) {
-  for (size_t begin = 0, end; begin < data->record_count && data->run.resumed == 0; begin = end) {
-    const char *key = data->records[begin].attn_case.key;
-    for (end = begin + 1; end < data->record_count && strcmp(data->records[end].attn_case.key, key) == 0;) ++end;
-    for (size_t i = begin; i < end; ++i) {
-      for (size_t j = begin; j < end && data->records[i].status == CELL_ok; ++j) {
-        if (contradicts(data, &data->records[i], &data->records[j])) return &data->records[i];
-      }
+  enum { AWAY_MOST = 512 };
+  const struct record *records = data->records;
+  for (size_t i = 0; i < data->record_count && data->run.resumed == 0; ++i) {
+    const char *key = records[i].attn_case.key;
+    size_t begin = i, end = i + 1;
+    if (records[i].status != CELL_ok || records[i].speedup.reference[0] == '\0') continue;
+    while (begin > 0 && i - begin < AWAY_MOST && strcmp(records[begin - 1].attn_case.key, key) == 0) --begin;
+    while (end < data->record_count && end - i < AWAY_MOST && strcmp(records[end].attn_case.key, key) == 0) ++end;
+    for (size_t j = begin; j < end; ++j) {
+      if (contradicts(data, &records[i], &records[j])) return &records[i];
     }
   }
   return NULL;
