@@ -110,7 +110,8 @@ inside() {
   # What is hidden could still be seen from a folder that was entered before.
   cd "$PWD" 2>/dev/null || cd "$folder"
   can_read "$PWD" "${kept[@]}" || rights=-all,+dac_read_search
-  setpriv --no-new-privs --inh-caps=-all --bounding-set="$rights" "$@" &
+  # A session of its own: the kernel may share processor time among sessions, and lets a process lower its session's share.
+  setsid setpriv --no-new-privs --inh-caps=-all --bounding-set="$rights" "$@" &
   wait $! || code=$?
   exit "$code"
 }

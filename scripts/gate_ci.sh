@@ -5,7 +5,8 @@
 #   scripts/gate_ci.sh [--base REF] [--anchor REF] [--sweep FILE] [--out FOLDER] [--allow-sweep-change] [--skip-without-gpu]
 #                      [-- OPTIONS]
 #
-#   --base REF             revision to compare with; by default BASE_REF, else origin/GITHUB_BASE_REF, else HEAD^
+#   --base REF             revision to compare with; by default BASE_REF, else the branch GITHUB_BASE_REF of origin, else HEAD^;
+#                          a name that is that of several revisions ends with 6
 #   --anchor REF           also compare with this older revision, so that small slowdowns of many merges do not add up
 #                          unseen; by default ANCHOR_REF, else the last tag v1.2.3 or gate-anchor-* in the base's history;
 #                          none: no such comparison
@@ -24,7 +25,7 @@
 # elsewhere a warning says so. Programs, sweep and scripts are hashed before and after every process; a change ends with 6.
 # gate.md begins with what was gated and which files of the change
 # deserve a look. This script is part of the branch too: run the base's copy of it,
-# git show origin/main:scripts/gate_ci.sh >gate_ci.sh && bash gate_ci.sh, in the clone.
+# git show refs/remotes/origin/main:scripts/gate_ci.sh >gate_ci.sh && bash gate_ci.sh, in the clone.
 #
 # attnbench-base and attnbench-head stay, so that a row's command can be run again. gate.md is also appended to
 # GITHUB_STEP_SUMMARY; annotations go to stdout. MAKE and GENCODE (of the Makefile) are passed on and apply to all builds. A
@@ -98,7 +99,7 @@ on_cpu() { [[ " ${options[*]-} " == *' --device cpu '* || " ${options[*]-} " == 
 
 # Attributes are files of a branch. They name filters, which the configuration of this machine defines: all are off.
 git_options=(-c core.hooksPath=/dev/null -c core.fsmonitor=false -c core.attributesFile=/dev/null
-  -c submodule.recurse=false -c advice.detachedHead=false)
+  -c submodule.recurse=false -c advice.detachedHead=false -c core.useReplaceRefs=false)
 disarm_filters() {
   local key
   while IFS= read -r key; do
@@ -110,15 +111,30 @@ disarm_filters() {
 }
 safe_git() { git "${git_options[@]}" "$@"; }
 
+# The commits that a name stands for: git takes a tag of the name origin/main, which whoever may push a tag can make, for
+# the branch of the remote.
+commits_named() {
+  local place
+  for place in '' refs/ refs/tags/ refs/heads/ refs/remotes/; do
+    safe_git rev-parse --verify --quiet --end-of-options "$place$1^{commit}" || true
+  done | sort -u
+}
+
 # commit_of REF WHAT: the commit that it names.
 commit_of() {
-  safe_git rev-parse --verify --quiet --end-of-options "$1^{commit}" && return
-  say "$2 $1 is no revision of this clone: fetch it (fetch-depth: 0), or name another with --$2"
+  local commits
+  commits=$(commits_named "$1")
+  if [ -n "$commits" ] && [[ $commits != *$'\n'* ]]; then echo "$commits" && return; fi
+  if [ -n "$commits" ]; then
+    say "$2 $1 is the name of several revisions, such as a tag and a branch: delete all but one, or write it as refs/heads/..., refs/remotes/... or refs/tags/..."
+  else
+    say "$2 $1 is no revision of this clone: fetch it (fetch-depth: 0), or name another with --$2"
+  fi
   exit 6
 }
 
 take_commits() {
-  local ref=${base:-${BASE_REF:-${GITHUB_BASE_REF:+origin/$GITHUB_BASE_REF}}}
+  local ref=${base:-${BASE_REF:-${GITHUB_BASE_REF:+refs/remotes/origin/$GITHUB_BASE_REF}}}
   head_commit=$(commit_of HEAD head)
   base_commit=$(commit_of "${ref:-HEAD^}" base)
   take_anchor
@@ -226,6 +242,8 @@ variant_files=(kernels/variants)
 kernel_files=(kernels/tiles kernels/reference kernels/example)
 text_files=(tests results shapes '*.md') # the sweep is compared by itself
 built_tests=('tests/faults*' tests/slowed tests/emulated) # the Makefile reads them whatever it builds
+# Wherever they lie, these change what is checked out, or what of a change a page of it shows.
+git_files=(':(glob)**/.gitattributes' ':(glob)**/.gitmodules')
 
 # The times are measured by the head's program, so every file of it is a place to cheat in. A clock, a median or a second
 # makefile is as good a one as the timer.
@@ -237,12 +255,28 @@ tell_of_changes() {
   [ -z "$changed" ] || note notice "this change touches what several variants share" "$changed"
   changed=$(
     changed_files "$base_commit" . "${variant_files[@]/#/:!}" "${kernel_files[@]/#/:!}" "${text_files[@]/#/:!}"
-    changed_files "$base_commit" "${built_tests[@]}"
+    changed_files "$base_commit" "${built_tests[@]}" "${git_files[@]}"
   )
+  changed=$(sort -u <<<"$changed")
   [ -z "$changed" ] || note warning "this change touches what measures, builds or gates; look at it by hand" "$changed"
   # A makefile or a script that does not quote a name runs what the name says.
   changed=$(changed_files "$base_commit" . | grep -aE '[^A-Za-z0-9_./+@,=-]|(^|/)-' || true)
   [ -z "$changed" ] || note warning "names of changed files have characters that a shell or make may run" "$changed"
+  changed=$(changed_links)
+  [ -z "$changed" ] || note warning "this change has links: what is built lies in another file than the one that it names" "$changed"
+  changed=$(hiding_files)
+  [ -z "$changed" ] || note warning "lines of this change have characters that hide text or change its order on the page" "$changed"
+}
+
+changed_links() {
+  safe_git diff --no-ext-diff --no-renames --raw "$base_commit" "$head_commit" -- | awk -F'\t' '$1 ~ /^:[0-7]+ 120000 / { print $2 }'
+}
+
+# Files with added lines that have controls of the writing direction or characters without a width.
+hiding_files() {
+  safe_git diff --no-ext-diff --no-textconv --no-renames --text --no-color --unified=0 "$base_commit" "$head_commit" -- |
+    awk '/^\+\+\+ / { file = substr($0, 7) }
+      /^\+/ && !/^\+\+\+ / && /\342\200[\213-\217\252-\256]|\342\201[\240-\257]|\357\273\277/ { print file }' | sort -u
 }
 
 # A build that changes its sources makes a program that nobody has read: its commit ends in "+dirty".
@@ -387,7 +421,16 @@ build_head() {
   }
   check_sums "the head was built"
   check_head_program
+  tell_of_calls
+  tell_of_includes
   sums >"$work/judge/sums"
+}
+
+# A head that knows the inputs beforehand could know the outputs, too.
+draw_seed() {
+  [[ " ${options[*]-} " != *' --seed'* ]] || return 0
+  options+=(--seed "$((RANDOM << 15 | RANDOM))")
+  say "the inputs are those of ${options[*]: -2}"
 }
 
 # What tells the time, waits for it, or finds the function that does.
@@ -516,6 +559,45 @@ check_head_program() {
   if cmp -s "$out/attnbench-head" "$out/attnbench-base" && [ -n "$(changed_files "$base_commit" cli kernels)" ]; then
     refuse "the head's program is the base's, byte for byte, though its files are not"
   fi
+}
+
+# objects SIDE: what a build compiled variants and references to. Attnbench's Makefile keeps it; another one need not.
+objects() { find "$work/$1/source" -path '*/kernels/*' -name '*.o' \( -path '*/variants/*' -o -path '*/reference/*' \) 2>/dev/null | sort; }
+
+undefined() { readelf -W --symbols "$1" 2>/dev/null | awk '$1 ~ /^[0-9]+:$/ && $7 == "UND" && NF >= 8 { print $8 }' || true; }
+defined() { readelf -W --symbols "$1" 2>/dev/null | awk '$1 ~ /^[0-9]+:$/ && $7 ~ /^[0-9]+$/ && $5 != "LOCAL" && NF >= 8 { print $8 }' || true; }
+
+# Functions of numbers and of memory.
+harmless='(mem(cpy|set|move|cmp)|str(len|n?cmp|n?cpy|r?chr)|v?snprintf)|__[a-z0-9]+_chk|__stack_chk_fail'
+harmless+='|(exp|exp2|log|log2|sqrt|fma|fabs|f?min|f?max|fmod|floor|ceil|trunc|tanh|pow|ldexp|frexp|l?rint|l?round)[fl]?'
+
+# What the variants of a side call beside these, and beside what the base's kernels/problem/ says of a problem.
+calls_of() {
+  local file
+  comm -23 <(objects "$1" | while read -r file; do undefined "$file"; done | grep -vxE "$harmless" | sort -u) \
+    <(find "$work/base/source" -path '*/kernels/problem/*.o' 2>/dev/null | while read -r file; do defined "$file"; done | sort -u)
+}
+
+# A variant has no business with files, clocks, signals, threads or other memory than its own: its code runs in the process
+# that takes the times, and its planning in the one that writes them down.
+tell_of_calls() {
+  local new file
+  new=$(only_in "$(calls_of base)" "$(calls_of head)")
+  [ -z "$new" ] || note warning "variants of the head call what no variant of the base does; find out why" "$new"
+  new=$(objects head | while read -r file; do
+    ! objdump -d --no-show-raw-insn "$file" 2>/dev/null | has -wE 'syscall|sysenter|int +[$]0x80|svc' || echo "${file#"$work/head/source/"}"
+  done)
+  [ -z "$new" ] || note warning "variants of the head call the system past its library" "$new"
+}
+
+# Files of tests/, results/ and shapes/ are no code, and so not told of, unless what was compiled includes them.
+tell_of_includes() {
+  local file included
+  included=$(find "$work/head/source" -name '*.d' -exec cat -- {} + 2>/dev/null | tr -s ' \\\n' '\n' || true)
+  included=$(changed_files "$base_commit" "${text_files[@]}" | while read -r file; do
+    ! has -F -e "$file" <<<"$included" || echo "$file"
+  done)
+  [ -z "$included" ] || note warning "the head's program is made of files that look like data" "$included"
 }
 
 # refuse TEXT [LIST]: ends the gate before anything is measured.
@@ -683,6 +765,7 @@ main() {
   prepare_apart
   # From here on files of the head are run.
   build_head
+  draw_seed
   gate_base
   [ -z "$anchor" ] || gate_anchor
   witness

@@ -1,4 +1,4 @@
-"""Times of a journal's cell multiplied by a factor, so that they still follow from its samples."""
+"""Times of a journal's cell multiplied by a factor, so that they still follow from its samples and fit to its ratios."""
 
 
 def times(value, factor):
@@ -10,7 +10,16 @@ def times(value, factor):
 
 
 def slow_down(cell, factor):
-    """Multiplies the medians, samples and durations of every mode, and the cell's own durations."""
+    """Multiplies the medians, samples and durations of every mode, and the cell's own durations; divides its ratios."""
+    for ratio in (cell.get("speedup_vs") or {}).values():
+        for key in ("ratio", "ci95_low", "ci95_high") if isinstance(ratio, dict) else ():
+            ratio[key] /= factor
     cell["time"] = {mode: times(of_mode, factor) for mode, of_mode in cell["time"].items()}
     for key in ("wall_s", "gpu_s"):
         cell[key] = times(cell.get(key), factor)
+
+
+def lengthen(line, factor):
+    """The end of a journal whose cells take so many times as long at most."""
+    if "end" in line:
+        line["end"]["wall_s"] *= max(factor, 1)

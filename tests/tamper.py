@@ -2,6 +2,7 @@
 
 usage: tamper.py REPORT.json FOLDER [EVERY]     every EVERY-th of the simple ones; all by default
        tamper.py --contradictions REPORT.json FOLDER
+       tamper.py --steady|--cpu REPORT.json FOLDER
        tamper.py --journal JOURNAL FOLDER
 
 Every value of two results that the gate rests on (status, check, time, processes), and of the head (run, sweep, summary,
@@ -10,6 +11,7 @@ elements; and then come the tamperings that a clever hand would make. A line of 
 may pass, since nothing the verdict rests on has changed, are not written.
 """
 import copy
+import itertools
 import json
 import pathlib
 import sys
@@ -155,7 +157,7 @@ def clever(report):
 
 # What contradicts itself, its device or the other side. A row is what the change says, and Python over the report `d`:
 # its device `g`, a row `r` of it with the check `c`, the evidence `e`, the hot and cold times `h` and `k`, and the
-# processes `p` (hot); `floor` is the share of the times that the shape's floor is. ALONE: each report is refused by itself. BESIDE: only beside the base that it is compared with.
+# processes `p` (hot), the ratios `s` and the last launch `l`; `floor` is the share of the times that the shape's floor is. ALONE: each report is refused by itself. BESIDE: only beside the base that it is compared with.
 ALONE = [line.split("|", 1) for line in """
 a check of one element|c["elements"] = 1
 a check of half of the elements|c["elements"] //= 2
@@ -269,6 +271,47 @@ a run that was shorter than a cell|d["run"]["wall_s"] = r["wall_s"] / 2
 a run of no duration|d["run"]["wall_s"] = 0
 a run that started on no date|d["run"]["started_utc"] = "yesterday"
 a run that started in the 13th month|d["run"]["started_utc"] = "2026-13-01T00:00:00Z"
+ratios to the reference five times what both rows' times give|[s[m].update({q: 5 * s[m][q] for q in ("ratio", "ci95_low", "ci95_high")}) for m in ("hot", "cold")]
+a hot ratio to the reference a third of what both rows' times give|s["hot"].update({q: s["hot"][q] / 3 for q in ("ratio", "ci95_low", "ci95_high")})
+a row that is its own reference|s["reference"] = r["variant"]
+memsets of a second in a launch|s["hot"].update(reference_memset_us=1e6, memset_us=0.001, kernels_alone=100)
+a ratio of kernels alone that does not follow|s["hot"].update(reference_memset_us=0.001, memset_us=0.001, kernels_alone=2 * s["hot"]["ratio"])
+memsets without a ratio of kernels alone|s["hot"]["memset_us"] = 0.5
+cells that took longer together than their run|d["run"]["wall_s"] = 1.2 * max(x["wall_s"] for x in d["results"])
+100000 samples in a time long enough|h.update(n=100000, elapsed_s=0.2 * h["median_us"]); r["wall_s"] += h["elapsed_s"]; d["run"]["wall_s"] += r["wall_s"]; e["timed_samples"] = 200000; e["race_found_ratio"] = 1
+samples that ended for a narrow interval, which is wide|k.update(stop="interval", ci95_low_us=0.98 * k["median_us"], ci95_high_us=1.02 * k["median_us"], p25_us=k["median_us"], p75_us=k["median_us"], min_us=0.9 * k["median_us"], p95_us=1.1 * k["median_us"], max_us=1.1 * k["median_us"])
+a first process that was throttled where its time was not|p["throttle_reasons"][0] = ["hw_slowdown"]
+a time that was throttled where its first process was not|h["throttle_reasons"] = ["hw_slowdown"]
+a reading of twice the card's power limit|h["power_w"] = 2 * g["policy"]["power_limit_w"]
+a clock above the highest that may be asked for|g["policy"]["max_sm_clock_mhz"] = 0.9 * h["sm_clock_mhz"]
+a clock asked for above the highest that may be|g["policy"]["application_sm_clock_mhz"] = 1.1 * g["policy"]["max_sm_clock_mhz"]
+a driver too old for its runtime|g["driver_version"] = g["runtime_version"] - 1000
+a workspace larger than the card's memory|r["plan"]["workspace_bytes"] = 2 * g["memory_bytes"]
+a block of 4096 threads|l["block"] = [4096, 1, 1]
+more shared memory than a block may have|l["dynamic_smem_bytes"] = g["smem_per_block_bytes"] + 1024
+more registers than a thread may have|l["registers"] = 256
+more resident blocks than an SM may have|l["resident_blocks"] = g["blocks_per_sm"] + 1
+more resident threads than an SM has|l["resident_blocks"] = g["threads_per_sm"] // (l["block"][0] * l["block"][1] * l["block"][2]) + 1
+a cluster of 32 blocks|l["cluster"] = [32, 1, 1]; l["grid"][0] = 32
+a grid that clusters do not fill|l["cluster"] = [2, 1, 1]; l["grid"][0] = 3
+a pass longer than all|l["cold_us"] = 1e6
+an absolute error larger than every output|c["max_abs_error"] = 1.0
+checks that took longer than the cell|e["seconds"] = 10 * r["wall_s"]
+growing maxima that make it a thousand times faster|r["data_dependence_ratio"] = 0.001
+growing maxima of a negative ratio|r["data_dependence_ratio"] = -1
+timed in a run that only launches for a profiler|d["run"]["profile_launches"] = 1
+a kernel of a GPU that computes on the host|r["math"] = "fp32_host"
+a thread that waited for a processor, on a GPU|h["waited_ratio"] = 0.5
+energy without a steady time|h["energy_j"] = 1
+rounding errors of inputs beyond their largest|c["oracle"].update(quantisation_rows=5, quantisation_rmse=2, quantisation_max=1)
+steps of `ab` that end with six pairs|d["run"]["in_steps"] = True; [q.update({n: v[:6] for n, v in q.items() if n != "count"}, count=6) for q in r["processes"].values()]
+a rate that is not the operations over the time|r["tflop_per_s"]["hot"] *= 2
+a rate of memory that is not the bytes over the time|r["gb_per_s"]["cold"] *= 2
+operations that are not the shape's|r["flops"] *= 2
+bytes that are not the shape's|r["bytes"] *= 2
+a floor that is not the shape's|r["roof"]["hot"]["floor_us"] /= 2
+a share of the roof that is not the time's|r["roof"]["hot"]["ratio"] = 0.99
+device time that is not that of the cells|d["run"]["gpu_s"] *= 2
 """.strip().splitlines()]
 BESIDE = [line.split("|", 1) for line in """
 tensor and DRAM rates a tenth higher|g["tensor_flop_per_clk_sm"] *= 1.1; g["dram_gb_per_s"] *= 1.1
@@ -283,6 +326,26 @@ a check by an oracle that nobody knows|c["oracle"]["name"] = "mine"
 a row that is skipped here alone|r.update(status="skipped", reason="because", time=None, check=None); del r["processes"]
 a cell less|d["results"].remove(r); d["run"]["cells"] -= 1
 no start, as if entered by hand|d["run"]["started_utc"] = None
+""".strip().splitlines()]
+
+# The same of one report with steady times, and of one of a CPU.
+STEADY = [line.split("|", 1) for line in """
+energy that is not the power over the time|t["energy_j"] *= 1.1
+negative energy|t["energy_j"] *= -1
+energy and power above the card's limit|t["energy_j"] *= 2 * g["policy"]["power_limit_w"] / t["power_w"]; t["power_w"] = 2 * g["policy"]["power_limit_w"]
+a steady ratio that is not that of the steady times|s["steady"].update({q: 3 * s["steady"][q] for q in ("ratio", "ci95_low", "ci95_high")})
+a steady rate that is not the operations over the time|r["tflop_per_s"]["steady"] *= 2
+""".strip().splitlines()]
+CPU = [line.split("|", 1) for line in """
+the oracle of a GPU|c["oracle"]["name"] = "gpu_fp64"
+tensor cores|r["math"] = "tensor"
+an SM clock|h["sm_clock_mhz"] = p["sm_clock_mhz"][0] = 1500
+reasons for a lower clock|h["throttle_reasons"] = p["throttle_reasons"][0] = ["hw_slowdown"]
+power|h["power_w"] = 100
+a temperature|k["temperature_c"] = 50
+a wait longer than the time|h["waited_ratio"] = 2
+no thread|g["sms"] = 0
+growing maxima of a negative ratio|r["data_dependence_ratio"] = -1
 """.strip().splitlines()]
 
 # The same of a journal of several rounds with all samples (--rounds, --samples): its header `run`, the lines `cells` and
@@ -318,6 +381,11 @@ later samples of no duration|later["elapsed_s"] = 0
 a later clock of 19000 MHz|later["sm_clock_mhz"] = 19000
 a negative wall of a later round|again[0]["again"]["wall_s"] = -1
 a negative wall of the run|end["wall_s"] = -1
+a time of a mode that the run was not to take|run["setup"]["modes"] = "hot"
+a ratio to another reference than the run's|run["setup"]["reference"] = "cpu_flash"
+no slowdown where the run put one in|run["setup"]["inject"] = "*/" + cell["variant"] + ":5"
+a later round shorter than its samples|again[0]["wall_s"] = again[0]["gpu_s"] = later["elapsed_s"] / 2
+a run shorter than its cells together|end["wall_s"] = 1.2 * max(line["cell"]["wall_s"] + sum(a["again"]["wall_s"] for a in lines if a.get("again", {}).get("key") == line["cell"]["key"] and a["again"]["variant"] == line["cell"]["variant"]) for line in lines if "cell" in line)
 """.strip().splitlines()]
 
 
@@ -349,14 +417,21 @@ def count_again(report):
         report["summary"][status] = statuses.count(status)
 
 
+# What follows from the rest: taken out of a report in which the rest was changed, since it would give every change away.
+DERIVED = ("flops", "bytes", "flop_per_byte", "tflop_per_s", "gb_per_s", "roof")
+
+
 def contradict(report, statement):
     d = copy.deepcopy(report)
-    r = next(row for row in d["results"] if row["status"] == "ok" and row["speedup_vs"]["hot"])
-    floor = {mode: r["roof"][mode]["floor_us"] / r["time"][mode]["median_us"] for mode in r["time"]}
+    r = next(row for row in d["results"] if row["status"] == "ok" and row["speedup_vs"] and row["speedup_vs"]["hot"])
+    floor = {mode: r["roof"][mode]["floor_us"] / r["time"][mode]["median_us"] for mode in r["time"] if (r["roof"] or {}).get(mode)}
     names = {"floor": floor, "d": d, "g": d["device"], "r": r, "c": r["check"], "e": r["check"]["evidence"], "h": r["time"]["hot"],
-             "k": r["time"]["cold"], "p": r["processes"]["hot"], "scale": scale}
+             "k": r["time"].get("cold"), "t": r["time"].get("steady"), "p": r.get("processes", {}).get("hot"),
+             "s": r["speedup_vs"], "l": r["launches"][-1] if r["launches"] else None, "scale": scale}
     exec(statement, names)
     count_again(d)
+    if not any(f'"{key}"' in statement for key in (*DERIVED, "gpu_s")):
+        drop_derived(d)
     return d
 
 
@@ -367,26 +442,45 @@ def contradict_journal(text, statement):
     cell = next(line["cell"] for line in lines if line.get("cell", {}).get("status") == "ok")
     again = [line for line in lines if line.get("again", {}).get("variant") == cell["variant"]
              and line["again"]["key"] == cell["key"]]
-    exec(statement, {"lines": lines, "run": lines[0]["run"], "again": again, "hot": cell["time"]["hot"],
+    exec(statement, {"lines": lines, "run": lines[0]["run"], "cell": cell, "again": again, "hot": cell["time"]["hot"],
                      "later": again[0]["again"]["time"]["hot"], "end": lines[-1]["end"]})
     return "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
 
 
 def read_report(path):
-    """Without its checksum, which would give away every change."""
     report = json.loads(pathlib.Path(path).read_text())
     for key in ("has_checksum", "checksum"):
         report.pop(key, None)
     return report
 
 
+def checksum_of(data):
+    """FNV-1a, 64 bits."""
+    value = 0xCBF29CE484222325
+    for byte in data:
+        value = (value ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
+    return value
+
+
 def write_report(path, document):
-    path.write_text(json.dumps(document))
+    """With the checksum that it has to have: another one would give away every change."""
+    if not isinstance(document, dict):
+        path.write_text(json.dumps(document))
+        return
+    data = json.dumps({"has_checksum": True, **document}, separators=(",", ":"))[:-1].encode()
+    path.write_bytes(data + b',\n\t"checksum":\t"%016x"\n}\n' % checksum_of(data))
+
+
+def drop_derived(report):
+    for row, key in itertools.product(report["results"], DERIVED):
+        row.pop(key, None)
+    report["run"].pop("gpu_s", None)
 
 
 def contradictions(source, folder):
     """base.json and one report per row of ALONE and BESIDE: prints FILE<TAB>alone or beside<TAB>WHAT."""
     report = with_processes(read_report(source))
+    report["run"]["gpu_s"] = sum(row["gpu_s"] or 0 for row in report["results"])
     folder = pathlib.Path(folder)
     write_report(folder / "base.json", report)
     for kind, rows in (("alone", ALONE), ("beside", BESIDE)):
@@ -394,6 +488,17 @@ def contradictions(source, folder):
             path = folder / f"{kind}{i:02}.json"
             write_report(path, contradict(report, statement))
             print(path, kind, what, sep="\t")
+
+
+def one_list(rows):
+    """base.json and one report per row, each of which is refused alone."""
+    def write(source, folder):
+        report, folder = read_report(source), pathlib.Path(folder)
+        write_report(folder / "base.json", report)
+        for i, (what, statement) in enumerate(rows):
+            write_report(folder / f"{i:02}.json", contradict(report, statement))
+            print(folder / f"{i:02}.json", "alone", what, sep="\t")
+    return write
 
 
 def journal_contradictions(source, folder):
@@ -408,6 +513,7 @@ def journal_contradictions(source, folder):
 
 def every_value(source, folder, every="1"):
     report = read_report(source)
+    drop_derived(report)
     folder = pathlib.Path(folder)
     roots = [["results", 0, key] for key in ("key", "variant", "shape", "status", "check", "time", "processes")]
     roots += [["results", 7, "status"], ["results", 7, "time", "hot"], ["results", 7, "processes"]]
@@ -423,7 +529,8 @@ def every_value(source, folder, every="1"):
 
 
 if __name__ == "__main__":
-    modes = {"--contradictions": contradictions, "--journal": journal_contradictions}
+    modes = {"--contradictions": contradictions, "--journal": journal_contradictions, "--steady": one_list(STEADY),
+             "--cpu": one_list(CPU)}
     if sys.argv[1] in modes:
         modes[sys.argv[1]](*sys.argv[2:])
     else:

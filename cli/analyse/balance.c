@@ -341,20 +341,27 @@ static bool find_blocks(struct items *items, const struct attn_pass *pass, const
   return m->blocks <= work->blocks.count;
 }
 
-void balance_of(const struct record *r, uint32_t pass, const struct pass_metrics *m, const struct device_info *device,
-                struct balance *out) {
+/* The list of blocks is large, and is made only where it says something. */
+static void weigh(const struct items *items, const struct attn_pass *pass, const struct pass_metrics *m,
+                  const struct device_info *device, struct balance *out) {
   struct work work = {.blocks.count = 0};
   const struct blocks *blocks = &work.blocks;
-  struct items items = items_of(r, pass);
-  *out = (struct balance){.ratio = 1, .sorted_ratio = 1};
-  if (r->plan.tile_q == 0 || r->plan.tile_kv == 0 || m->resident_blocks == 0) return;
-  if (device->sms == 0 || device->sms > SMS_MAX || are_alike(items.problem)) return;
-  if (items.tiled_heads > 1 && attn_is_sparse(items.problem)) return;
-  if (!find_blocks(&items, &r->pass[pass].pass, m, out, &work) || !(blocks->total > 0)) return;
+  struct items own = *items;
+  if (!find_blocks(&own, pass, m, out, &work) || !(blocks->total > 0)) return;
   out->known = true;
   out->items = blocks->count, out->longest = blocks->longest, out->mean = blocks->total / (double)blocks->count;
   if (out->order == BALANCE_LOOPS)
     bound(blocks, (double)m->blocks, (uint32_t)ceil_div(m->blocks, device->sms), out);
   else
     find_ratio(m, device, &work, out);
+}
+
+void balance_of(const struct record *r, uint32_t pass, const struct pass_metrics *m, const struct device_info *device,
+                struct balance *out) {
+  *out = (struct balance){.ratio = 1, .sorted_ratio = 1};
+  if (r->plan.tile_q == 0 || r->plan.tile_kv == 0 || m->resident_blocks == 0) return;
+  if (device->sms == 0 || device->sms > SMS_MAX) return;
+  const struct items items = items_of(r, pass);
+  if (are_alike(items.problem) || (items.tiled_heads > 1 && attn_is_sparse(items.problem))) return;
+  weigh(&items, &r->pass[pass].pass, m, device, out);
 }

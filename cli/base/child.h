@@ -25,6 +25,9 @@ void offspring_adopt(struct offspring *out);
  */
 size_t offspring_count(const struct offspring *before);
 
+/* The same for a process that always has children, in less time: none is reaped. */
+size_t offspring_strays(const struct offspring *kept);
+
 /* Waits until this process has no children but those in `before`. Kills those that have not ended after patience_s;
  * true when there were any. */
 bool offspring_end(const struct offspring *before, double patience_s);

@@ -82,6 +82,8 @@ static void cards(const struct journal_data *data, char out[IDENTITY_TEXT_MAX]) 
   IDENTITY(commit, "commit", false, true, true, "%s", data->run.git_commit)                                        \
   IDENTITY(kernel, "commit of the kernel", false, true, true, "%s", data->run.commit)                              \
   IDENTITY(toolkit, "CUDA toolkit", false, true, true, "%s", data->run.cuda)                                       \
+  IDENTITY(steps, "processes of a row", false, false, true, "%s",                                                  \
+           data->run.in_steps ? "until its verdict was clear" : "as many as of all")                               \
   IDENTITY(state, "run", false, true, true, "%s", data->state)
 
 /* Each writes one property of a report as text; "" when the report does not know it. */

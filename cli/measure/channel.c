@@ -80,6 +80,13 @@ static void family_remove(pid_t pid) {
   pthread_mutex_unlock(&family.lock);
 }
 
+size_t channel_strays(void) {
+  pthread_mutex_lock(&family.lock);
+  const size_t count = family.is_begun && !family.is_full ? offspring_strays(&family.kept) : 0;
+  pthread_mutex_unlock(&family.lock);
+  return count;
+}
+
 static int spawn(char *const *argv, int request_read, int reply_write, pid_t *pid) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;

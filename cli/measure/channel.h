@@ -49,6 +49,10 @@ struct status channel_ask(struct channel *, char *const *argv, double timeout_s,
  * kills every process that it started and left, also in another group or session. `end`, unless NULL, says how the
  * child ended. */
 void channel_end(struct channel *, double patience_s, char end[CHANNEL_END_MAX]);
+/* The number of children of this process that are neither a running child of a channel nor were there before the
+ * first one: the code of a child can start a process beside itself (clone with CLONE_PARENT), or leave one by ending.
+ * The next channel_end kills them. */
+size_t channel_strays(void);
 /* Whether this text contains an `end` of channel_end that says SIGKILL, so that the child was killed from outside. */
 bool channel_was_killed(const char *text);
 void channel_free(struct channel *);

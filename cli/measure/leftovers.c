@@ -268,6 +268,78 @@ static bool is_drivers(const char *folder, uint64_t id) {
   return is_named;
 }
 
+/* ---- shared with other processes ------------------------------------------------------------------------------ */
+
+/* What outlives its process, and other processes find by a name or number. */
+enum shared { SHARED_MEMORY_FILE, SHARED_SYSV, SHARED_KEY, SHARED_KINDS };
+
+static const struct {
+  const char *one, *several;
+} shared_names[SHARED_KINDS] = {
+    [SHARED_MEMORY_FILE] = {"file in /dev/shm", "files in /dev/shm"},
+    [SHARED_SYSV] = {"System V object (shm, sem, msg)", "System V objects (shm, sem, msg)"},
+    [SHARED_KEY] = {"key of the kernel's keyrings", "keys of the kernel's keyrings"},
+};
+
+static void add_shared(struct leftovers_list *out, enum shared kind, uint64_t id) {
+  if (out->count == LEFTOVERS_LISTED_MAX) return;
+  out->item[out->count].id = id;
+  out->item[out->count++].what = kind;
+}
+
+/* The CUDA driver shares memory with processes of other programs. */
+static void list_memory_files(struct leftovers_list *out) {
+  DIR *folder = opendir("/dev/shm");
+  for (const struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
+    struct stat info;
+    if (entry->d_name[0] == '.' || (strncmp(entry->d_name, "cuda", 4) == 0 && has_driver())) continue;
+    if (fstatat(dirfd(folder), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0 || info.st_uid != geteuid()) continue;
+    add_shared(out, SHARED_MEMORY_FILE, MIX(MIX(HASH_EMPTY, info.st_dev), info.st_ino));
+  }
+  if (folder != NULL) closedir(folder);
+}
+
+/* Lines that begin with a key and an id. Of shared memory the process that made it is known. */
+static void list_sysv(struct leftovers_list *out, const char *kind) {
+  char path[64], line[256];
+  snprintf(path, sizeof path, "/proc/sysvipc/%s", kind);
+  FILE *file = fopen(path, "re");
+  while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+    long key, id, size;
+    unsigned mode;
+    int maker = getpid();
+    if (sscanf(line, "%ld %ld %o", &key, &id, &mode) != 3) continue; /* the line of titles */
+    if (strcmp(kind, "shm") == 0) sscanf(line, "%*d %*d %*o %ld %d", &size, &maker);
+    if (maker == getpid()) add_shared(out, SHARED_SYSV, hash_add(MIX(HASH_EMPTY, id), kind, strlen(kind)));
+  }
+  if (file != NULL) fclose(file);
+}
+
+/* Of the types that programs make, owned by this user. The kernel makes others by itself, as when it looks up a name.
+ */
+static void list_keys(struct leftovers_list *out) {
+  char line[512], type[16];
+  FILE *file = fopen("/proc/keys", "re"); /* kernels without keyrings lack it */
+  while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+    unsigned long serial;
+    unsigned owner;
+    if (sscanf(line, "%lx %*s %*s %*s %*s %u %*s %15[a-z_]", &serial, &owner, type) != 3 || owner != geteuid())
+      continue;
+    const bool is_programs = strcmp(type, "user") == 0 || strcmp(type, "logon") == 0 || strcmp(type, "big_key") == 0;
+    if (is_programs) add_shared(out, SHARED_KEY, serial);
+  }
+  if (file != NULL) fclose(file);
+}
+
+static void list_shared(struct leftovers_list *out) {
+  out->count = 0;
+  list_memory_files(out);
+  list_sysv(out, "shm");
+  list_sysv(out, "sem");
+  list_sysv(out, "msg");
+  list_keys(out);
+}
+
 /* ---- telling ------------------------------------------------------------------------------------------------- */
 
 static void add(char *out, size_t size, const char *text) {
@@ -330,11 +402,25 @@ static void add_handlers(char *out, size_t size, const struct sigaction before[N
   if (count > 0) add(out, size, text);
 }
 
+/* "left 2 files in /dev/shm, unless another process of this user made them" */
+static void add_shared_counts(char *out, size_t size, const struct leftovers_list *before,
+                              const struct leftovers_list *now) {
+  size_t count[SHARED_KINDS] = {0};
+  for (size_t i = 0; i < now->count; ++i)
+    count[now->item[i].what] += look_up(before, now->item[i].id, now->item[i].what) != SAME;
+  for (enum shared kind = 0; kind < SHARED_KINDS; ++kind) {
+    if (count[kind] == 0) continue;
+    add_count(out, size, "left", count[kind], SIZE_MAX, shared_names[kind].one, shared_names[kind].several);
+    text_append(out, size, ", unless another process of this user made %s", count[kind] == 1 ? "it" : "them");
+  }
+}
+
 void leftovers_read(struct leftovers_state *out) {
   memset(out, 0, sizeof *out);
   offspring_adopt(&out->children);
   list(threads_folder, &out->threads);
   list(descriptors_folder, &out->descriptors);
+  list_shared(&out->shared);
   out->timers = count_timers();
   for (size_t i = 0; i < SETTINGS; ++i) out->setting[i] = settings[i].read();
   read_handlers(out->handler);
@@ -359,6 +445,7 @@ void leftovers_tell(const struct leftovers_state *before, char *out, size_t size
   add_count(out, size, "closed", closed, SIZE_MAX, "descriptor", "descriptors");
   add_count(out, size, "changed", changed, SIZE_MAX, "descriptor", "descriptors");
   if (strayed) add(out, size, "changed the floating-point mode (rounding or denormals)");
+  add_shared_counts(out, size, &before->shared, &now.shared);
   add_handlers(out, size, before->handler, now.handler);
   for (size_t i = 0; i < SETTINGS; ++i) {
     if (now.setting[i] != before->setting[i]) add(out, size, settings[i].changed);

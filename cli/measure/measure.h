@@ -155,12 +155,8 @@ struct ratio_record speedup_of_batches(const double *reference_us, const double 
 struct ratio_record speedup_of_apart(const double *reference_us, uint32_t count, const struct time_record *own,
                                      double overhead_us);
 
-/* Launches of less are compared without their memsets too (ratio_record.kernels_alone). */
+/* Launches of less are compared without their memsets too (record_kernels_alone). */
 #define SPEEDUP_SHORT_US 30.0
-
-/* The ratio without the memsets of the two launches, whose times may be NAN: none. own_us is the time of the row with
- * its memsets. 0 when there are none, or when they would leave no time for a kernel. Pure. */
-double speedup_kernels_alone(double ratio, double own_us, double reference_memset_us, double memset_us);
 
 /* Binds planned cells: makes them ready to be launched in a process that owns the device. */
 

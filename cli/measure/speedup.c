@@ -219,7 +219,7 @@ static struct status note_memsets(const struct match *match, const struct speedu
   double memset_us;
   if (match->mode != TIME_HOT) return status_ok();
   TRY(time_memsets(match->bench, estimate_us, &memset_us));
-  ratio->kernels_alone = speedup_kernels_alone(ratio->ratio, own_us, reference->memset_us, memset_us);
+  ratio->kernels_alone = record_kernels_alone(ratio->ratio, own_us, reference->memset_us, memset_us);
   if (!(ratio->kernels_alone > 0)) return status_ok();
   ratio->reference_memset_us = fmax(reference->memset_us, 0);
   ratio->memset_us = fmax(memset_us, 0);
@@ -320,10 +320,4 @@ struct ratio_record speedup_of_apart(const double *reference_us, uint32_t count,
                                .event_overhead_us = off_us,
                                .drift_ratio = NAN,
                                .sm_clock_mhz = own->sm_clock_mhz};
-}
-
-double speedup_kernels_alone(double ratio, double own_us, double reference_memset_us, double memset_us) {
-  const double reference_us = ratio * own_us - fmax(reference_memset_us, 0), us = own_us - fmax(memset_us, 0);
-  const bool any = reference_memset_us > 0 || memset_us > 0;
-  return any && reference_us > 0 && us > 0 ? reference_us / us : 0;
 }

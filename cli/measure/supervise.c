@@ -9,6 +9,7 @@
 
 #include "cli/base/clock.h"
 #include "cli/base/signals.h"
+#include "cli/base/text.h"
 #include "cli/measure/channel.h"
 #include "cli/sweep/callable_spec.h"
 
@@ -271,6 +272,19 @@ static struct status receive_cell(struct supervisor *s, struct channel_answer *a
   return channel_receive(&s->channel, s->cell_timeout_s, answer);
 }
 
+static bool is_loaded(const struct variant_spec *spec) {
+  return spec->text[0] != '\0' && spec->variant != NULL && variant_is_added(spec->variant);
+}
+
+/* What loaded code started beside its worker is no child of the worker, which cannot tell of it. */
+static void note_strays(const struct cell_request *request, struct record *out) {
+  const bool any_loaded = is_loaded(&request->spec) || is_loaded(&request->reference);
+  const size_t strays = any_loaded ? channel_strays() : 0;
+  if (strays == 0) return;
+  text_append(out->left, sizeof out->left, "%sleft %zu process%s beside its own", out->left[0] != '\0' ? "; " : "",
+              strays, strays == 1 ? "" : "es");
+}
+
 static struct status ask_cell(struct supervisor *s, const struct cell_request *request, struct record *out) {
   struct channel_answer answer = {.result = CHANNEL_CLOSED};
   const double sent_s = clock_now_s();
@@ -287,6 +301,7 @@ static struct status ask_cell(struct supervisor *s, const struct cell_request *r
   if (status.code == STATUS_INPUT) return lose_unreadable(s, request, out);
   TRY(status);
   if (is_of_other_clock(out, passed)) return lose_clock(s, request, passed, out);
+  note_strays(request, out);
   /* Its device may be unusable, or the next cell would inherit what this one left. */
   if (out->status == CELL_error || out->left[0] != '\0') channel_end(&s->channel, patience_s, NULL);
   return status_ok();

@@ -35,7 +35,7 @@ struct worker {
   char case_key[AXIS_KEY_MAX]; /* of the open bench */
   uint64_t seed;
   struct oracle_result oracle;
-  double oracle_s;                    /* of the random launch, until a cell's check takes it */
+  double oracle_s; /* of the random launch, if this cell opened the case, until its check takes it */
   struct speedup_reference reference; /* bound in the open bench's inactive slot */
   bool in_sweep_range, in_case_range;
   struct leftovers_state before; /* the state before loaded code ran */
@@ -335,6 +335,7 @@ static struct status time_cell(struct job *job) {
 
 static struct status run_cell(struct job *job) {
   char name[VARIANT_SPEC_MAX];
+  job->worker->oracle_s = 0; /* of a case that an earlier cell opened */
   TRY(open_case(job->worker, job->request));
   watch(job->worker, job->request->spec.variant);
   snprintf(name, sizeof name, "%s", job->request->spec.text);

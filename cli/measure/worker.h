@@ -87,8 +87,9 @@ const char *load_origin(const struct attn_variant *);
  * frees the text; NULL without memory. */
 char *load_describe(size_t first, const char *left);
 
-/* What the code of a loaded object may leave in its worker: threads, child processes, timers, descriptors, and
- * settings that the next cell would inherit. A worker reads this state before a cell and compares it afterwards. */
+/* What the code of a loaded object may leave in its worker: threads, child processes, timers, descriptors, what it
+ * shared with other processes, and settings that the next cell would inherit. A worker reads this state before a cell
+ * and compares it afterwards. */
 
 enum { LEFTOVERS_LISTED_MAX = 1024, LEFTOVERS_SETTINGS_MAX = 16 };
 
@@ -101,6 +102,7 @@ struct leftovers_list {
 
 struct leftovers_state {
   struct leftovers_list threads, descriptors;
+  struct leftovers_list shared; /* files in /dev/shm, System V objects, keys: they outlive their process */
   struct offspring children;
   size_t timers;
   uint64_t setting[LEFTOVERS_SETTINGS_MAX]; /* one hash for each kind of setting */

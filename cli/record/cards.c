@@ -43,7 +43,7 @@ double cards_event_overhead_us(const struct journal_data *data, const struct rec
   return i < data->card_count ? data->card[i].event_overhead_us : data->event_overhead_us;
 }
 
-double cards_power_limit_w(const struct journal_data *data, const struct record *record) {
+const struct device_policy *cards_policy(const struct journal_data *data, const struct record *record) {
   const size_t i = cards_find(data, record->card);
-  return i < data->card_count ? data->card[i].policy.power_limit_w : data->policy.power_limit_w;
+  return i < data->card_count ? &data->card[i].policy : &data->policy;
 }

@@ -7,20 +7,6 @@
 #include "kernels/bounds.h"
 #include "kernels/pattern.h"
 
-struct rule {
-  bool is_broken;
-  const char *problem;
-};
-
-static const char *first_broken(const struct rule *rules, size_t count) {
-  for (size_t i = 0; i < count; ++i) {
-    if (rules[i].is_broken) return rules[i].problem;
-  }
-  return NULL;
-}
-
-#define FIRST_BROKEN(rules) first_broken(rules, sizeof(rules) / sizeof *(rules))
-
 /* Ratios to a bound: NaN is not within it. */
 static const char *outcome_problem(const struct check_record *check) {
   const struct compare_result *c = &check->compare;
@@ -43,7 +29,7 @@ static const char *outcome_problem(const struct check_record *check) {
       {check->known && !(c->norm_ratio <= 1), "is ok with a norm outside the tolerance"},
       {check->timed_wrong > 0, "is ok although timed samples left a wrong output"},
   };
-  return FIRST_BROKEN(rules);
+  return RULE_FIRST_BROKEN(rules);
 }
 
 double checked_race_found(uint64_t samples, double rows_ratio) {
@@ -117,7 +103,7 @@ static const char *coverage_problem(const struct record *record, bool is_capture
        "is ok with a probability of finding a race in no rows"},
       {timed && !check->after_timing, "is ok but was not checked again after timing"},
   };
-  return FIRST_BROKEN(rules);
+  return RULE_FIRST_BROKEN(rules);
 }
 
 const char *checked_problem(const struct record *record, bool is_capture) {

@@ -107,10 +107,10 @@ size_t cards_find(const struct journal_data *, const char *uuid);
 /* Can the row be of this run? False when it names a card that the run does not have. */
 bool cards_has(const struct journal_data *, const struct record *);
 
-/* The device that measured the row, the event overhead of that device (event_overhead_in), and its power limit. */
+/* The device that measured the row, the event overhead of that device (event_overhead_in), and its settings. */
 const struct device_info *cards_info(const struct journal_data *, const struct record *);
 double cards_event_overhead_us(const struct journal_data *, const struct record *);
-double cards_power_limit_w(const struct journal_data *, const struct record *);
+const struct device_policy *cards_policy(const struct journal_data *, const struct record *);
 
 /* What two parts of one run must have in common: the part before and after it was continued (--resume), or two
  * shards. */
@@ -151,6 +151,10 @@ bool failures_lack_result(const struct journal_data *);
 
 /* Can this be the median of a report: at least a nanosecond and at most a day? */
 bool validate_is_time(double us);
+
+/* NULL, or what an `ok` cell says that its device, or its own times, exclude: launches that the device does not make,
+ * readings that it does not have, a ratio that its times contradict. Pure. */
+const char *within_problem(const struct record *, const struct device_info *, const struct device_policy *);
 
 /* NULL, or what is wrong with the times of a later round of a cell on this device. */
 const char *validate_round(const struct record *, const struct device_info *);

@@ -1,6 +1,7 @@
 /* A record as one line of JSON, the names in it, and a record in which nothing is known. */
 #include "cli/record/record.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,12 @@ struct ratio_record record_quotient(const struct ratio_record *ratio, const stru
   return (struct ratio_record){.ratio = ratio->ratio / of_other->ratio,
                                .ci_low = ratio->ci_low / of_other->ci_high,
                                .ci_high = ratio->ci_high / of_other->ci_low};
+}
+
+double record_kernels_alone(double ratio, double own_us, double reference_memset_us, double memset_us) {
+  const double reference_us = ratio * own_us - fmax(reference_memset_us, 0), us = own_us - fmax(memset_us, 0);
+  const bool any = reference_memset_us > 0 || memset_us > 0;
+  return any && reference_us > 0 && us > 0 ? reference_us / us : 0;
 }
 
 enum time_mode record_mode(const struct record *record) {

@@ -286,6 +286,9 @@ enum time_mode record_mode(const struct record *);
 struct ratio_record record_quotient(const struct ratio_record *, const struct ratio_record *of_other);
 /* Is the record of this cell? */
 bool record_is_cell(const struct record *, const char *key, const char *variant);
+/* The ratio without the memsets of the two launches, whose times may be NAN: none. own_us is the time of the row with
+ * its memsets. 0 when there are none, or when they would leave no time for a kernel. Pure. */
+double record_kernels_alone(double ratio, double own_us, double reference_memset_us, double memset_us);
 /* For qsort over `const struct record *`: by case, then by variant; 0 for two records of one cell. */
 int record_order(const void *, const void *);
 /* Pointers to the records in that order, malloc'ed, caller frees; NULL without memory. */
@@ -353,6 +356,16 @@ void plan_outcome(struct record *, enum cell_status, const char *format, ...) __
 
 /* Fills record->pass from record->plan. A vendor's plan has passes only after it was bound. */
 void plan_passes(const struct device_info *, struct record *);
+
+/* Rules that a record must keep, in the order in which they are told. */
+
+struct rule {
+  bool is_broken;
+  const char *problem;
+};
+/* The problem of the first rule that is broken; NULL: none is. */
+const char *rule_first_broken(const struct rule *rules, size_t count);
+#define RULE_FIRST_BROKEN(rules) rule_first_broken(rules, sizeof(rules) / sizeof *(rules))
 
 /* What the check of an `ok` cell must have looked at. Pure. */
 

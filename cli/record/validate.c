@@ -33,7 +33,10 @@ static const char *model_problem(const struct device_info *said, const struct de
 static const char *device_problem(const struct device_info *info) {
   const struct gpu_model *model = gpu_model_of(info->name);
   double tensor, fp32;
+  if (info->kind == DEVICE_CPU && info->name[0] != '\0' && info->sms == 0) return "has no thread";
   if (info->kind != DEVICE_CUDA) return NULL;
+  if (info->driver_version > 0 && info->driver_version / 1000 < info->runtime_version / 1000)
+    return "has a driver too old for its CUDA runtime";
   gpu_model_rates(info, &tensor, &fp32);
   if (!is_about(info->tensor_flop_per_clk_sm, tensor)) return "has a tensor rate that this GPU does not have";
   if (!is_about(info->fp32_flop_per_clk_sm, fp32)) return "has an fp32 rate that this GPU does not have";
@@ -68,12 +71,17 @@ static bool is_longer_than_sampling(const struct time_record *time) {
   return least_us * time->launches_per_sample > 1.01e6 * time->elapsed_s;
 }
 
+/* All versions asked for 0.5 %. Intervals of fewer samples are their range. */
+static bool is_stopped_too_early(const struct time_record *time) {
+  return time->stop == STATS_STOP_INTERVAL && time->us.n >= 6 && stats_relative_half_width(&time->us) > 0.0051;
+}
+
 /* NULL, or what is wrong with the time of one mode. */
 static const char *time_problem(enum time_mode mode, const struct time_record *time,
                                 const struct device_info *device) {
   const struct stats *us = &time->us;
   if (!validate_is_time(us->min) || !validate_is_time(us->max)) return "has an impossible time";
-  if (us->n == 0) return "has times of no samples";
+  if (us->n == 0 || us->n > TIME_SAMPLES_MAX) return "has times of no samples, or of more than a time is made of";
   if (!is_ordered(us)) return "has quantiles that are out of order";
   if (!(us->mad >= 0) || us->mad > fmax(us->max - us->median, us->median - us->min))
     return "has an impossible deviation (mad)";
@@ -82,6 +90,7 @@ static const char *time_problem(enum time_mode mode, const struct time_record *t
     return "has quartiles on both sides of its median, and no deviation (mad)"; /* half of the samples are the median
                                                                                  */
   if (time->waited_ratio < 0) return "has waited for less than no time";
+  if (is_stopped_too_early(time)) return "has samples that ended for a narrow interval, which is wide";
   if (time->launches_per_sample == 0) return "has samples of no launches";
   if (mode == TIME_COLD && time->launches_per_sample != 1) return "has cold samples of several launches";
   if (is_longer_than_sampling(time)) return "has samples that take longer than all of its sampling";
@@ -123,18 +132,10 @@ static const char *process_problem(const struct process_record *process, const s
     if (!is_clock(device, process->sm_clock_mhz[i])) return "has a process with an impossible SM clock";
   }
   /* The first process is the one whose statistics are the cell's. Bit for bit, since both come from one number. */
-  return process->median_us[0] == time->us.median && is_same(process->sm_clock_mhz[0], time->sm_clock_mhz)
+  return process->median_us[0] == time->us.median && is_same(process->sm_clock_mhz[0], time->sm_clock_mhz) &&
+                 process->throttle_reasons[0] == time->throttle_reasons
              ? NULL
              : "has processes that contradict its time";
-}
-
-const char *validate_round(const struct record *round, const struct device_info *device) {
-  const char *problem = NULL;
-  for (enum time_mode mode = 0; mode < TIME_MODE_COUNT && problem == NULL && round->status == CELL_ok; ++mode) {
-    const struct time_record *time = &round->time[mode];
-    problem = mode_problem(mode, time, device, time->us.n > 0);
-  }
-  return problem;
 }
 
 /* ---- cells --------------------------------------------------------------------------------------------------- */
@@ -177,7 +178,18 @@ static const char *cost_problem(const struct record *record) {
     const struct time_record *time = &record->time[mode];
     if (time->done) within_s += time->warmup_s + time->elapsed_s;
   }
-  return fmax(within_s, record->gpu_s) > 1.01 * record->wall_s ? "took less time than its parts" : NULL;
+  return fmax(fmax(within_s, record->gpu_s), record->check.seconds) > 1.01 * record->wall_s
+             ? "took less time than its parts"
+             : NULL;
+}
+
+const char *validate_round(const struct record *round, const struct device_info *device) {
+  const char *problem = NULL;
+  for (enum time_mode mode = 0; mode < TIME_MODE_COUNT && problem == NULL && round->status == CELL_ok; ++mode) {
+    const struct time_record *time = &round->time[mode];
+    problem = mode_problem(mode, time, device, time->us.n > 0);
+  }
+  return problem == NULL && round->status == CELL_ok ? cost_problem(round) : problem;
 }
 
 /* Of the modes that several processes measured. */
@@ -203,6 +215,21 @@ static bool lacks_rows(const struct journal_data *data, const struct check_recor
   return check->known && check->timed_samples > 0 && isnan(check->timed_rows_ratio) && tells_rows(data);
 }
 
+/* NULL, or what a row has that its run did not set out for. A run that was continued may have been another before. */
+static const char *setup_problem(const struct run_info *run, const struct record *record) {
+  const struct run_setup *setup = &run->setup;
+  const char *reference = record->speedup.reference;
+  if (run->profile_launches > 0 && record_is_timed(record)) return "was launched for a profiler, but has a time";
+  if (!setup->known || run->resumed > 0) return NULL;
+  for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; ++mode) {
+    if (record->time[mode].done && strstr(setup->modes, time_mode_name(mode)) == NULL)
+      return "has a time of a mode that its run was not to take";
+  }
+  return reference[0] == '\0' || strcmp(reference, setup->reference) == 0
+             ? NULL
+             : "has a ratio to another reference than that of its run";
+}
+
 static const char *cell_problem(const struct journal_data *data, const struct record *record, bool is_measured) {
   const struct device_info *device = cards_info(data, record);
   const char *problem = NULL;
@@ -210,6 +237,9 @@ static const char *cell_problem(const struct journal_data *data, const struct re
   if (record->status != CELL_ok) return untimed_problem(record);
   if (is_measured) problem = checked_problem(record, data->run.profile_launches > 0);
   if (problem == NULL && is_measured) problem = cost_problem(record);
+  if (problem == NULL && is_measured && data->has_device)
+    problem = within_problem(record, device, cards_policy(data, record));
+  if (problem == NULL) problem = setup_problem(&data->run, record);
   if (problem == NULL && is_measured && lacks_rows(data, &record->check))
     problem = "is ok with timed samples of which no row was compared";
   for (enum time_mode mode = 0; mode < TIME_MODE_COUNT && problem == NULL; ++mode) {
@@ -272,11 +302,98 @@ static const struct record *find_sampleless(const struct journal_data *data) {
   return any ? without : NULL;
 }
 
+/* NULL, or a timed cell of a whole side of `ab` with a number of processes that no step ends with: it begins with 3
+ * pairs and goes on by 2. */
+static const struct record *find_off_step(const struct journal_data *data) {
+  const bool is_whole = data->run.in_steps && strcmp(data->state, "complete") == 0;
+  for (size_t i = 0; i < data->record_count && is_whole; ++i) {
+    const uint32_t count = process_count(&data->records[i]);
+    if (record_is_timed(&data->records[i]) && (count < 3 || count % 2 == 0)) return &data->records[i];
+  }
+  return NULL;
+}
+
+/* NULL, or a timed cell that tells of no slowdown, though its run put one in (--inject-slowdown). */
+static const struct record *find_uninjected(const struct journal_data *data) {
+  const char *inject = data->run.setup.inject;
+  char glob[sizeof data->run.setup.inject];
+  if (!data->run.setup.known || inject[0] == '\0' || data->run.resumed > 0) return NULL;
+  const char *percent = strrchr(inject, ':');
+  snprintf(glob, sizeof glob, "%.*s", (int)(percent != NULL ? percent - inject : 0), inject);
+  for (size_t i = 0; i < data->record_count; ++i) {
+    const struct record *record = &data->records[i];
+    if (record_is_timed(record) && !record->injected.done &&
+        cell_name_matches(glob, record->attn_case.key, record->variant))
+      return record;
+  }
+  return NULL;
+}
+
 static struct status check_samples(const char *path, const struct journal_data *data) {
   const struct record *without = find_sampleless(data);
   if (without == NULL) return status_ok();
   return status_make(STATUS_INPUT, "%s: cell %s of %s has no samples, and others of its run have; measure again",
                      path, without->attn_case.key, without->variant);
+}
+
+/* On an H200 the ratio of a row to its reference, which is measured in turns, is 0.88 to 1.2 times that of their own
+ * hot times, 0.6 to 1.5 times that of short cold ones. */
+static bool is_other_ratio(enum time_mode mode, const struct record *record, const struct record *reference) {
+  const struct ratio_record *ratio = &record->speedup.mode[mode];
+  const struct time_record *own = &record->time[mode], *other = &reference->time[mode];
+  const double most = mode == TIME_COLD ? 4 : 2;
+  if (!ratio->done || !own->done || !other->done || record->injected.done || reference->injected.done) return false;
+  const double quotient = ratio->ratio * own->us.median / other->us.median;
+  return quotient > most || quotient < 1 / most;
+}
+
+static bool contradicts(const struct journal_data *data, const struct record *record,
+                        const struct record *reference) {
+  bool is_other = false;
+  if (reference->status != CELL_ok || strcmp(reference->variant, record->speedup.reference) != 0 ||
+      !record_same_card(record, reference) || cards_info(data, record)->kind != DEVICE_CUDA)
+    return false;
+  for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; ++mode)
+    is_other = is_other || is_other_ratio(mode, record, reference);
+  return is_other;
+}
+
+/* NULL, or a row whose ratio to its reference is not that of the two rows' times. Rows of a case stand together, and
+ * are few: a file of so many rows of one case that a look at all of them would take long is nobody's. */
+static const struct record *find_other_ratio(const struct journal_data *data) {
+  enum { AWAY_MOST = 512 };
+  const struct record *records = data->records;
+  for (size_t i = 0; i < data->record_count && data->run.resumed == 0; ++i) {
+    const char *key = records[i].attn_case.key;
+    size_t begin = i, end = i + 1;
+    if (records[i].status != CELL_ok || records[i].speedup.reference[0] == '\0') continue;
+    while (begin > 0 && i - begin < AWAY_MOST && strcmp(records[begin - 1].attn_case.key, key) == 0) --begin;
+    while (end < data->record_count && end - i < AWAY_MOST && strcmp(records[end].attn_case.key, key) == 0) ++end;
+    for (size_t j = begin; j < end; ++j) {
+      if (contradicts(data, &records[i], &records[j])) return &records[i];
+    }
+  }
+  return NULL;
+}
+
+static struct status check_ratios(const char *path, const struct journal_data *data) {
+  const struct record *other = find_other_ratio(data);
+  if (other == NULL) return status_ok();
+  return status_make(STATUS_INPUT,
+                     "%s: cell %s of %s has a ratio to %s that is not that of their times; measure again", path,
+                     other->attn_case.key, other->variant, other->speedup.reference);
+}
+
+static struct status check_steps(const char *path, const struct journal_data *data) {
+  const struct record *off = find_off_step(data), *uninjected = find_uninjected(data);
+  if (off != NULL)
+    return status_make(
+        STATUS_INPUT,
+        "%s: cell %s of %s was measured by %u processes, and no step of ab ends with so many; measure again", path,
+        off->attn_case.key, off->variant, (unsigned)process_count(off));
+  if (uninjected == NULL) return status_ok();
+  return status_make(STATUS_INPUT, "%s: cell %s of %s has no slowdown, and its run put one in; measure again", path,
+                     uninjected->attn_case.key, uninjected->variant);
 }
 
 /* The GPU of measured rows, each card of a run with several, and the GPU of planned rows. */
@@ -317,11 +434,22 @@ static struct status check_overheads(const char *path, const struct journal_data
   return check_overhead(path, data, &data->device, data->event_overhead_us);
 }
 
+/* A card measures one cell after the other. */
+static bool is_longer_than_run(const struct journal_data *data) {
+  double wall_s = 0;
+  for (size_t i = 0; i < data->record_count; ++i) {
+    if (data->records[i].wall_s > 0) wall_s += data->records[i].wall_s;
+  }
+  return wall_s > 1.01 * data->wall_s * (double)(data->card_count > 1 ? data->card_count : 1);
+}
+
 /* The duration of a run that was continued is that of its last part, and shards may have been. A run without an end
  * has none. */
+static bool has_duration(const struct journal_data *data) {
+  return is_one_run(&data->run) && strcmp(data->state, "partial") != 0;
+}
 static const struct record *find_too_long(const struct journal_data *data) {
-  const bool is_known = is_one_run(&data->run) && strcmp(data->state, "partial") != 0;
-  for (size_t i = 0; i < data->record_count && is_known; ++i) {
+  for (size_t i = 0; i < data->record_count && has_duration(data); ++i) {
     if (data->records[i].wall_s > 1.01 * data->wall_s) return &data->records[i];
   }
   return NULL;
@@ -332,6 +460,9 @@ static struct status check_run(const char *path, const struct journal_data *data
     return status_make(STATUS_INPUT, "%s: its run started at \"%s\", which is no date; measure again", path,
                        data->run.started_utc);
   const struct record *record = find_too_long(data);
+  if (record == NULL && has_duration(data) && is_longer_than_run(data))
+    return status_make(STATUS_INPUT, "%s: its run took %g s, less than its cells together; measure again", path,
+                       data->wall_s);
   if (record == NULL) return check_overheads(path, data);
   return status_make(STATUS_INPUT, "%s: its run took %g s, less than cell %s of %s with %g s; measure again", path,
                      data->wall_s, record->attn_case.key, record->variant, record->wall_s);
@@ -350,6 +481,8 @@ struct status validate_data(const char *path, const struct journal_data *data) {
                        record->attn_case.key, record->variant, problem);
   }
   TRY(check_samples(path, data));
+  TRY(check_steps(path, data));
+  if (is_measured) TRY(check_ratios(path, data));
   const struct record *dropped = find_dropped(data);
   if (dropped == NULL) return status_ok();
   return status_make(STATUS_INPUT, "%s: cell %s of %s was measured by another number of processes than %s", path,

@@ -84,8 +84,12 @@ static struct status read_json(const char *path, char *text, size_t length, stru
   struct json_doc doc;
   const enum checksum found = checksum_check(&checksum_file, text, length);
   TRY(json_adopt(path, text, length, &doc));
-  const struct status status = read_document(&doc, out, kind);
+  struct status status = read_document(&doc, out, kind);
   if (*kind == MEASURED_REPORT) note_checksum(&doc, found, out);
+  if (!status_failed(&status) && *kind == MEASURED_REPORT && found == CHECKSUM_RIGHT) {
+    status = derived_check(&doc, out);
+    if (status_failed(&status)) journal_free(out);
+  }
   json_free(&doc);
   return status;
 }

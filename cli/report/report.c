@@ -124,7 +124,7 @@ static struct status derive_rows(struct report *report, const struct diagnose_ev
     fill_energy(report->journal, row);
     for (size_t mode = 0; mode < TIME_MODE_COUNT; ++mode)
       row->between[mode] = process_interval_of(&row->record->process[mode]);
-    bound_by_of(row->record, &row->metrics, row->device, cards_power_limit_w(report->journal, row->record),
+    bound_by_of(row->record, &row->metrics, row->device, cards_policy(report->journal, row->record)->power_limit_w,
                 &row->bound_by);
     diagnose(report->records, metrics, scaling, report->row_count, i, row->device, evidence, &findings);
     TRY(keep_findings(&findings, row));

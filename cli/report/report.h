@@ -91,6 +91,10 @@ struct status report_write_markdown(const struct report *, FILE *);
  * that writing it gives the same report. STATUS_INPUT names the place of an error. The caller frees with
  * journal_free. */
 struct status report_read(const struct json_doc *, struct journal_data *out);
+/* Are the derived values that others quote (operations, bytes, rates, roofs, device time) those that follow from the
+ * facts `data`, which were read from this document? STATUS_INPUT names the first that is not. For files that nobody
+ * is known to have changed: older versions had the same formulas. */
+struct status derived_check(const struct json_doc *, const struct journal_data *data);
 
 /* Writes to `path` atomically: a temporary file beside it, synced, then renamed over it; "-" is stdout. An existing
  * file is untouched until the new one is complete. STATUS_OUTPUT on failure. */

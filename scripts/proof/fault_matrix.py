@@ -66,6 +66,8 @@ LEFTOVERS = (
     ("leaves a daemon in a session of its own", "daemon", "child process"),
     ("forks in run, and both return", "copy", "left 1 child process"),
     ("forks in supports, and both return", "copy_supports", "left 1 child process"),
+    ("leaves a process beside its worker", "sibling", "left 1 process beside its own"),
+    ("leaves System V shared memory", "shared_memory", "left 1 System V object"),
     ("leaves setitimer", "interval_timer", "set an interval timer"),
     ("leaves a timer with a thread", "thread_timer", "left 1 thread running"),
     ("leaves a limit on file sizes", "limit", "changed resource limits"),

@@ -14,7 +14,7 @@ one_journal() {
   python - "$1" results/h200/scalar_ladder.journal "$TMP/journals/scalar_ladder.journal" <<'PY'
 import json, sys
 sys.path.insert(0, "tests")
-from slow_down import slow_down
+from slow_down import lengthen, slow_down
 factor = float(sys.argv[1])
 with open(sys.argv[2]) as old, open(sys.argv[3], "w") as new:
     for line in old:
@@ -22,6 +22,7 @@ with open(sys.argv[2]) as old, open(sys.argv[3], "w") as new:
         cell = entry.get("cell", {})
         if "rows=32" in cell.get("variant", ""):
             slow_down(cell, factor)
+        lengthen(entry, factor)
         new.write(json.dumps(entry, separators=(",", ":")) + "\n")
 PY
 }
@@ -92,7 +93,7 @@ only() {
   python - "$1" "$2" results/h200/v3.journal "$3" <<'PY'
 import json, sys
 sys.path.insert(0, "tests")
-from slow_down import slow_down
+from slow_down import lengthen, slow_down
 kept, factor = sys.argv[1].split(","), float(sys.argv[2])
 with open(sys.argv[3]) as old, open(sys.argv[4], "w") as new:
     for line in old:
@@ -102,6 +103,7 @@ with open(sys.argv[3]) as old, open(sys.argv[4], "w") as new:
             continue
         if cell:
             slow_down(cell, factor)
+        lengthen(entry, factor)
         new.write(json.dumps(entry, separators=(",", ":")) + "\n")
 PY
 }

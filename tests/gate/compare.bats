@@ -39,6 +39,7 @@ for r in d['results']:
         for key, factor in (('min', 0.98), ('p25', 0.99), ('median', 1), ('p75', 1.01), ('p95', 1.02), ('max', 1.03), ('ci95_low', 0.99), ('ci95_high', 1.01)):
             r['time'][m][key + '_us'] = medians[0] * factor
         r['time'][m]['mad_us'] = medians[0] * 0.005
+        r['time'][m]['stop'] = 'budget'
         r['time'][m]['elapsed_s'] = r['time'][m]['n'] * r['time'][m]['launches_per_sample'] * medians[0] * 2e-6
         r['wall_s'] += r['time'][m]['elapsed_s']
         d['run']['wall_s'] += r['time'][m]['elapsed_s']

@@ -12,6 +12,8 @@ setup() {
   SWEEP=$(write_file s.json '{"attnbench_sweep": 1, "name": "s", "shapes": [{"B": 1, "H": 1, "S": 1, "D": 64}]}')
 }
 
+teardown() { rm -f "/dev/shm/attnbench-leaves.$$"; }
+
 leaving() {
   export LEAVES=$1
   shift
@@ -88,6 +90,21 @@ expect_left() {
   expect_left copy "left 1 child process"
   expect_left copy_supports "left 1 child process"
   expect_left copy_opened "when it was opened: left 1 child process"
+}
+
+@test "a process beside the worker, which is a child of the run, is charged and ended" {
+  expect_left sibling "left 1 process beside its own"
+}
+
+@test "what other processes could find is charged, also where it stays" {
+  expect_left shared_memory "left 1 System V object (shm, sem, msg), unless another process of this user made it"
+  if [ -r /proc/keys ] && python -c 'import ctypes, sys
+sys.exit(ctypes.CDLL(None).syscall({"x86_64": 248, "aarch64": 217}[__import__("platform").machine()], b"user", b"attnbench-try", b"1", 1, -2) < 0)'; then
+    expect_left kernel_key "left 1 key of the kernel\'s keyrings"
+  fi
+  [ -w /dev/shm ] || skip "no /dev/shm to write to"
+  export LEAVES_SHARED=/dev/shm/attnbench-leaves.$$
+  expect_left memory_file "left 1 file in /dev/shm"
 }
 
 @test "timers are charged, and none goes off in the next cell" {

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -123,6 +124,11 @@ static void held_daemon(void) {
   live_on();
 }
 
+/* A child of the worker's parent. */
+static void sibling(void) {
+  if (syscall(SYS_clone, (long)CLONE_PARENT | SIGCHLD, 0L, 0L, 0L, 0L) == 0) live_on();
+}
+
 /* Both return. */
 static void copy(void) { (void)!fork(); }
 
@@ -148,6 +154,27 @@ static void thread_timer(void) {
 }
 static void signal_timer(void) {
   make_timer(&(struct sigevent){.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1});
+}
+
+/* ---- shared with other processes --------------------------------------------------------------------------------
+ */
+
+/* The test removes it. */
+static void memory_file(void) {
+  const int fd = open(getenv("LEAVES_SHARED"), O_WRONLY | O_CREAT | O_EXCL, 0600);
+  if (fd >= 0) close(fd);
+}
+
+/* Gone with the process, as the key below. */
+static void shared_memory(void) {
+  const int id = shmget(IPC_PRIVATE, 4096, 0600);
+  shmat(id, NULL, 0);
+  shmctl(id, IPC_RMID, NULL);
+}
+
+static void kernel_key(void) {
+  const long process_keyring = -2; /* KEY_SPEC_PROCESS_KEYRING */
+  syscall(SYS_add_key, "user", "attnbench-leaves", "1", 1L, process_keyring);
 }
 
 /* ---- settings ------------------------------------------------------------------------------------------------ */
@@ -262,12 +289,16 @@ static const struct {
     {"daemon", "run", daemon_process},
     {"held_child", "run", held_child},
     {"held_daemon", "run", held_daemon},
+    {"sibling", "run", sibling},
     {"copy", "run", copy},
     {"copy_supports", "supports", copy},
     {"copy_opened", "opened", copy},
     {"interval_timer", "run", interval_timer},
     {"thread_timer", "run", thread_timer},
     {"signal_timer", "run", signal_timer},
+    {"memory_file", "run", memory_file},
+    {"shared_memory", "run", shared_memory},
+    {"kernel_key", "run", kernel_key},
     {"limit", "run", limit},
     {"mask", "run", mask},
     {"handler", "run", handler},

@@ -43,28 +43,48 @@ PY
 # Each line of a list of tests/tamper.py is FILE, the kind of change, and what was changed.
 refused() { [ "$status" -eq 4 ] || [ "$status" -eq 6 ] || [ "$status" -eq 7 ]; }
 
-@test "a report that contradicts itself, its device or the base does not pass" {
-  local file kind what passed=""
-  attn report results/h200/v3.journal --json "$TMP/v3.json"
-  python tests/tamper.py --contradictions "$TMP/v3.json" "$TMP" >"$TMP/list"
-  [ "$(wc -l <"$TMP/list")" -ge 100 ] || fail "too few changes: $(wc -l <"$TMP/list")"
-  must 0 attn compare "$TMP/base.json" "$TMP/base.json"
+# all_refused AT-LEAST: every change in $TMP/list, of which there are as many, by compare beside $TMP/base.json and, unless
+# it takes the base to see it, by report and diagnose. The base itself is fine.
+all_refused() {
+  local file kind what verb passed=""
+  [ "$(wc -l <"$TMP/list")" -ge "$1" ] || fail "too few changes: $(wc -l <"$TMP/list")"
   must 0 attn report "$TMP/base.json"
   while IFS=$'\t' read -r file kind what; do
     attn compare "$TMP/base.json" "$file"
     refused || passed+="$what (compare: $status)"$'\n'
     [ "$kind" = alone ] || continue
-    attn report "$file"
-    refused || passed+="$what (report: $status)"$'\n'
+    for verb in report diagnose; do
+      attn "$verb" "$file"
+      refused || passed+="$what ($verb: $status)"$'\n'
+    done
   done <"$TMP/list"
   [ -z "$passed" ] || fail "$passed"
+}
+
+@test "a report that contradicts itself, its device or the base does not pass" {
+  attn report results/h200/v3.journal --json "$TMP/v3.json"
+  python tests/tamper.py --contradictions "$TMP/v3.json" "$TMP" >"$TMP/list"
+  must 0 attn compare "$TMP/base.json" "$TMP/base.json"
+  all_refused 145
+}
+
+@test "steady times that contradict their power, their reference or their rate do not pass" {
+  attn report results/h200/steady.journal --json "$TMP/steady.json"
+  python tests/tamper.py --steady "$TMP/steady.json" "$TMP" >"$TMP/list"
+  all_refused 5
+}
+
+@test "what only a GPU has does not pass in a report of a CPU" {
+  must 0 attn --shape B=1,H=1,S=16,D=16 --variants cpu_ref,cpu_flash --reference cpu_ref --device cpu --rounds 2 --quick --json "$TMP/cpu.json"
+  python tests/tamper.py --cpu "$TMP/cpu.json" "$TMP" >"$TMP/list"
+  all_refused 9
 }
 
 @test "a journal whose rounds and samples contradict what it says does not pass" {
   local file kind what passed="" sweep
   sweep=$(write_file s.json '{"attnbench_sweep": 1, "name": "s", "shapes": [{"B": 1, "H": 1, "S": 16, "D": 16}],
     "variants": ["cpu_ref", "cpu_flash"]}')
-  must 0 attn --sweep "$sweep" --device cpu --rounds 3 --samples --quick --journal "$TMP/j"
+  must 0 attn --sweep "$sweep" --device cpu --reference cpu_ref --rounds 3 --samples --quick --journal "$TMP/j"
   python tests/tamper.py --journal "$TMP/j" "$TMP" >"$TMP/list"
   must 0 attn report "$TMP/same.journal"
   [ "$(wc -l <"$TMP/list")" -ge 25 ] || fail "too few changes: $(wc -l <"$TMP/list")"

@@ -7,7 +7,12 @@ setup() {
 import json, sys
 report = json.load(open(sys.argv[1]))
 row = next(r for r in report["results"] if r["variant"] == "cluster_split")
-row["speedup_vs"]["hot"].update({"reference_memset_us": 2.5, "kernels_alone": 1.625})
+# 2.5 us of 6.5625 are memsets, and 2.5 us the row's.
+hot, ratio = row["time"]["hot"], row["speedup_vs"]["hot"]
+factor = 2.5 / hot["median_us"]
+hot.update({key: us * factor for key, us in hot.items() if key.endswith("_us")})
+hot["median_us"] = 2.5
+ratio.update(ratio=2.625, ci95_low=2.625, ci95_high=2.625, drift_ratio=0, reference_memset_us=2.5, kernels_alone=1.625)
 report.pop("checksum", None)
 json.dump(report, open(sys.argv[2], "w"))
 PY

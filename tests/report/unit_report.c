@@ -478,12 +478,13 @@ TEST(a_report_read_back_is_the_same_report) {
     struct built built, again;
     build(journals[i], &built);
     report_free(&built.report);
-    built.journal.records[0].time[TIME_HOT].throttle_reasons = 1u << 2 | 1u << 5; /* names in the report */
+    if (i == 0)
+      built.journal.records[0].time[TIME_HOT].throttle_reasons = 1u << 2 | 1u << 5; /* names in the report */
     snprintf(built.journal.run.filter, sizeof built.journal.run.filter, "B=1 H=8");
     assert_ok(report_build(&built.journal, &built.report));
     char *first = text_of(&built.report, report_write_json);
     discard(&built);
-    assert_non_null(strstr(first, "[\"sw_power_cap\", \"sw_thermal_slowdown\"]"));
+    assert_int_equal(strstr(first, "[\"sw_power_cap\", \"sw_thermal_slowdown\"]") != NULL, i == 0);
     assert_ok(json_parse("report", first, strlen(first), &doc));
     assert_ok(report_read(&doc, &again.journal));
     json_free(&doc);
@@ -542,10 +543,14 @@ TEST(several_processes_a_policy_and_quick_survive_bit_for_bit) {
   fill_processes(&record->process[TIME_HOT], PROCESSES_MAX, record->time[TIME_HOT].us.median);
   record->time[TIME_STEADY] = record->time[TIME_HOT];
   record->time[TIME_STEADY].energy_j = 2100.0 / 7;
+  record->time[TIME_STEADY].power_w = 2100.0 / 7 / record->time[TIME_STEADY].elapsed_s;
   record->wall_s += record->time[TIME_STEADY].warmup_s + record->time[TIME_STEADY].elapsed_s;
   fill_processes(&record->process[TIME_STEADY], PROCESSES_MAX, record->time[TIME_STEADY].us.median);
-  for (size_t mode = 0; mode < TIME_MODE_COUNT; ++mode)
+  for (size_t mode = 0; mode < TIME_MODE_COUNT; ++mode) {
     record->process[mode].sm_clock_mhz[0] = record->time[mode].sm_clock_mhz;
+    record->process[mode].throttle_reasons[0] = record->time[mode].throttle_reasons;
+    record->process[mode].throttle_reasons[1] = 1u << 2 | 1u << 5;
+  }
   process_settle(record);
   snprintf(built.journal.state, sizeof built.journal.state, "partial"); /* the other cells have one process */
   built.journal.run.quick = true;

@@ -52,6 +52,13 @@ runs() { grep -qsF "$1" /proc/[0-9]*/cmdline; }
   [ "$status" -ne 0 ] || fail "it reached a process of another side"
 }
 
+@test "a side cannot lower the share of processor time of the session that it was started in" {
+  need_namespaces
+  [ -w /proc/self/autogroup ] || skip "this kernel shares no time among sessions"
+  capture setsid -w bash -c 'cat /proc/self/autogroup; bash scripts/gate_apart.sh sh -c "echo 19 >/proc/self/autogroup"; cat /proc/self/autogroup'
+  [ "$(uniq "$OUT" | wc -l)" -eq 1 ] || fail "$(cat "$OUT")"
+}
+
 @test "of hidden folders a side sees itself, the files that its arguments name and its own folder" {
   need_namespaces
   mkdir -p "$TMP/gate/base/build" "$TMP/results"

@@ -57,9 +57,9 @@ gate() { capture "$REPO/scripts/gate_ci.sh" "$@"; }
 
 @test "base and head are built and measured in turns, and nothing of the base stays" {
   must 0 gate
-  [ "$(sed -n '1s/\.work\.[^/]*/WORK/gp' "$CALLS")" = "ab --base build/gate/attnbench-base --candidate \
+  [ "$(sed -n '1s/\.work\.[^/]*/WORK/g;1s/--seed [0-9]*$/--seed N/p' "$CALLS")" = "ab --base build/gate/attnbench-base --candidate \
 build/gate/attnbench-head --base-json build/gate/base.json --json build/gate/new.json --start-with \
-$REPO/build/gate/WORK/gate_apart.sh --sweep build/gate/sweep.json --compare-json build/gate/gate.json --markdown $REPO/build/gate/WORK/gate.md --junit build/gate/gate.xml --annotations - --device cuda" ] ||
+$REPO/build/gate/WORK/gate_apart.sh --sweep build/gate/sweep.json --compare-json build/gate/gate.json --markdown $REPO/build/gate/WORK/gate.md --junit build/gate/gate.xml --annotations - --device cuda --seed N" ] ||
     fail "$(cat "$CALLS")"
   [ "$(sed -n 2p "$CALLS")" = base ] || fail "the base is not the revision before"
   [ -z "$(ls -d "$REPO"/build/gate/.work.* 2>/dev/null)" ] || fail "the worktree is still there"
@@ -87,6 +87,36 @@ $REPO/build/gate/WORK/gate_apart.sh --sweep build/gate/sweep.json --compare-json
   [ "$(tail -n 1 "$CALLS")" = base ] || fail "BASE_REF"
 }
 
+@test "a name of several revisions is no base: whoever may push a tag would choose it" {
+  local base head
+  base=$(git -C "$REPO" rev-parse HEAD^) head=$(git -C "$REPO" rev-parse HEAD)
+  git -C "$REPO" update-ref refs/remotes/origin/trunk "$base"
+  git -C "$REPO" tag origin/trunk "$head"
+  must 6 gate --base origin/trunk
+  expect_err 'base origin/trunk is the name of several revisions'
+  [ ! -e "$CALLS" ] || fail "something was measured"
+  # What the CI names is the branch, whatever tags there are.
+  GITHUB_BASE_REF=trunk must 0 gate
+  [ "$(tail -n 1 "$CALLS")" = base ] || fail "measured against $(tail -n 1 "$CALLS")"
+  must 0 gate --base refs/remotes/origin/trunk
+  git -C "$REPO" tag -f origin/trunk "$base"
+  must 0 gate --base origin/trunk
+  # Nor does an object in the place of another.
+  git -C "$REPO" replace "$base" "$head"
+  rm "$CALLS"
+  must 0 gate --base "$base"
+  [ "$(tail -n 1 "$CALLS")" = base ] || fail "measured against $(tail -n 1 "$CALLS")"
+}
+
+@test "the inputs of a gate are drawn after the head was built, unless the job names them" {
+  must 0 gate
+  must 0 gate
+  [ "$(grep -o -e '--seed [0-9]*' "$CALLS" | sort -u | wc -l)" -eq 2 ] || fail "$(cat "$CALLS")"
+  rm "$CALLS"
+  must 0 gate -- --seed 7
+  [ "$(grep -o -e '--seed [0-9]*' "$CALLS")" = "--seed 7" ] || fail "$(cat "$CALLS")"
+}
+
 @test "options behind -- are passed on, and the sweep is the one named" {
   echo '{"other": 1}' >"$REPO/shapes/other.json"
   echo both >"$REPO/version"
@@ -94,7 +124,7 @@ $REPO/build/gate/WORK/gate_apart.sh --sweep build/gate/sweep.json --compare-json
   echo more >"$REPO/version"
   commit
   must 0 gate --sweep shapes/other.json --out build/elsewhere -- --threshold 3 --noise=warn
-  grep -q -e '--sweep build/elsewhere/sweep.json .*--annotations - --threshold 3 --noise=warn --device cuda$' "$CALLS" || fail "$(cat "$CALLS")"
+  grep -q -e '--sweep build/elsewhere/sweep.json .*--annotations - --threshold 3 --noise=warn --device cuda --seed [0-9]*$' "$CALLS" || fail "$(cat "$CALLS")"
   [ "$(cat "$REPO/build/elsewhere/sweep.json")" = '{"other": 1}' ]
   [ -e "$REPO/build/elsewhere/gate.md" ]
 }
@@ -191,7 +221,7 @@ still_there() { grep -qsazF "GATE_TEST_MARK=$TMP" /proc/[0-9]*/environ; }
   expect_out '::notice'
   [ ! -e "$CALLS" ] || fail "something was measured"
   must 0 gate -- --device cpu
-  grep -q -e '--device cpu$' "$CALLS" || fail "$(cat "$CALLS")"
+  grep -q -e '--device cpu --seed [0-9]*$' "$CALLS" || fail "$(cat "$CALLS")"
 }
 
 @test "the command line of the job is checked" {
@@ -265,6 +295,23 @@ still_there() { grep -qsazF "GATE_TEST_MARK=$TMP" /proc/[0-9]*/environ; }
     grep -qF -e "$file" "$REPO/build/gate/gate.md" || fail "$file is not in gate.md"
   done
   ! grep -q 'plain-1' "$TMP/warned" || fail "a plain name is told of"
+}
+
+@test "what hides a change from who reads it is told of" {
+  mkdir -p "$REPO/kernels/variants" "$REPO/tests/data"
+  echo '*.c -diff' >"$REPO/kernels/variants/.gitattributes"
+  echo '*.c -diff' >"$REPO/tests/data/.gitattributes"
+  echo 'int x;' >"$REPO/tests/data/x.txt"
+  ln -s ../../tests/data/x.txt "$REPO/kernels/variants/x.c"
+  printf 'int plain;\n/* \xe2\x80\xae } \xe2\x81\xa6 */\n' >"$REPO/kernels/variants/turned.c"
+  printf 'int \xc3\xa4rger; /* \xe2\x80\x93 */\n' >"$REPO/kernels/variants/plain.c"
+  echo next >"$REPO/version"
+  commit
+  must 0 gate
+  expect_out_matches '^::warning .*touches what measures.*: kernels/variants/.gitattributes tests/data/.gitattributes version$'
+  expect_out_matches '^::warning .*this change has links.*: kernels/variants/x.c$'
+  expect_out_matches '^::warning .*change its order on the page: kernels/variants/turned.c$'
+  grep -q 'this change has links' "$REPO/build/gate/gate.md" || fail "gate.md does not say so"
 }
 
 @test "the Makefile runs no name of a source" {
@@ -484,6 +531,61 @@ not_warned_of() {
   warned_of 'int toupper(int letter) { return letter; }' 'has toupper of'
   sed -i 's/-lfirst/-lfirst -lsecond/' "$REPO/Makefile"
   warned_of 'int idle;' 'NEEDED.*libsecond' 'libsecond.so has setenv'
+}
+
+# A build that keeps its objects, as ours does.
+with_objects() {
+  sed -i 's/^\tcc .*/&\n\tmkdir -p build\/x\/kernels\/variants build\/x\/kernels\/problem\n\techo "int rows_of(int B) { return B; }" | cc -c -x c - -o build\/x\/kernels\/problem\/rows.c.o\n\tcc -MMD -c -I. -o build\/x\/kernels\/variants\/cpu_flash.c.o kernels\/variants\/cpu_flash.c/; s/-o attnbench/& -Wl,--unresolved-symbols=ignore-all/' \
+    "$REPO/Makefile"
+  printf '\nMORE = -Wl,--no-as-needed -lm\n' >>"$REPO/Makefile"
+  commit
+}
+
+@test "what a variant calls that none did before is told of, and so are calls past the library" {
+  compiled
+  with_objects
+  BASE=$(git -C "$REPO" rev-parse HEAD)
+  not_told_of() {
+    printf '%s\n' "$1" >"$REPO/kernels/variants/cpu_flash.c"
+    commit
+    must 0 gate --base "$BASE"
+    refute_out 'variants of the head'
+  }
+  not_told_of '#include <math.h>
+    #include <string.h>
+    int rows_of(int);
+    float more(float x, char *to) { memcpy(to, &x, sizeof x); return sqrtf(expf(x)) + fminf(x, 2) + (float)rows_of(1); }'
+  called() {
+    printf '%s\n' "$1" >"$REPO/kernels/variants/cpu_flash.c"
+    commit
+    must 0 gate --base "$BASE"
+    expect_out_matches "^::warning .*variants of the head call what no variant of the base does.*: $2\$"
+    grep -qF "  - \`${2%% *}\`" "$REPO/build/gate/gate.md" || fail "$2 is not in gate.md"
+  }
+  called '#include <stdlib.h>
+    int more(void) { return getenv("GATED") != NULL; }' getenv
+  called 'extern char **environ; char *more(void) { return *environ; }' environ
+  called '#define NAME(a, b) a##b
+    int NAME(mpro, tect)(void *, unsigned long, int); int more(void) { return NAME(mpro, tect)(0, 1, 7); }' mprotect
+  case $(uname -m) in x86_64) ;; *) return ;; esac
+  command -v objdump >/dev/null || skip "no objdump"
+  printf 'long more(void) { long r; __asm__ volatile("syscall" : "=a"(r) : "a"(39L) : "rcx", "r11", "memory"); return r; }' >"$REPO/kernels/variants/cpu_flash.c"
+  commit
+  must 0 gate --base "$BASE"
+  expect_out_matches '^::warning .*call the system past its library: build/x/kernels/variants/cpu_flash.c.o$'
+}
+
+@test "a file that looks like data and is compiled is told of" {
+  compiled
+  with_objects
+  mkdir -p "$REPO/tests/data" "$REPO/results"
+  echo 'int more;' >"$REPO/tests/data/kernel.inc"
+  echo 'int unused;' >"$REPO/results/other.inc"
+  echo '#include "tests/data/kernel.inc"' >"$REPO/kernels/variants/cpu_flash.c"
+  sed -i 's/cc -DVERSION/cc -I. -DVERSION/' "$REPO/Makefile"
+  commit
+  must 0 gate --base HEAD^
+  expect_out_matches "^::warning .*program is made of files that look like data: tests/data/kernel.inc\$"
 }
 
 # builds RECIPE...: the head's Makefile runs these lines, then builds its program.
