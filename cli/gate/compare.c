@@ -263,8 +263,7 @@ enum exit_code compare_exit_code_of(const struct compare_settings *settings, enu
   return code == EXIT_CODE_INCONCLUSIVE && settings->noise_is_ok ? EXIT_CODE_OK : code;
 }
 
-const struct record *compare_unmeasured(const struct compare *compare) {
-  const struct journal_data *now = compare->now;
+static const struct record *unmeasured_of(const struct journal_data *now) {
   return failures_lack_result(now) ? failures_loaded_skipped(now->records, now->record_count) : NULL;
 }
 
@@ -274,7 +273,7 @@ static enum exit_code worst_code(const struct compare *compare) {
   static const enum exit_code order[] = {EXIT_CODE_WRONG, EXIT_CODE_COVERAGE, EXIT_CODE_REGRESSION,
                                          EXIT_CODE_INCONCLUSIVE};
   for (size_t i = 0; i < sizeof order / sizeof *order; ++i) {
-    if (order[i] == EXIT_CODE_COVERAGE && (compare->compared == 0 || compare_unmeasured(compare) != NULL))
+    if (order[i] == EXIT_CODE_COVERAGE && (compare->compared == 0 || compare->unmeasured != NULL))
       return EXIT_CODE_COVERAGE;
     for (enum compare_verdict verdict = 0; verdict < COMPARE_VERDICT_COUNT; ++verdict) {
       if (compare->verdict_count[verdict] > 0 && compare_exit_code_of(settings, verdict) == order[i]) return order[i];
@@ -302,6 +301,7 @@ struct status compare_build(const struct journal_data *base, const struct journa
   *out = (struct compare){.settings = *settings, .base = base, .now = now};
   identity_compare(out);
   out->settings.must_settle = compare_must_settle(now);
+  out->unmeasured = unmeasured_of(now);
   if (!settings->paired && settings->family == 0) out->settings.family = count_family(out);
   const struct status status = out->comparable ? add_rows(out) : status_ok();
   if (status_failed(&status)) {

@@ -197,8 +197,9 @@ struct compare_row {
 struct compare {
   struct compare_settings settings;
   const struct journal_data *base, *now;
-  const char *base_path; /* of the base report, for again_command; NULL: not a file */
-  bool is_same_file;     /* both reports were read from one file */
+  const struct record *unmeasured; /* the first of a loaded variant that the new side skips in every case, or NULL */
+  const char *base_path;           /* of the base report, for again_command; NULL: not a file */
+  bool is_same_file;               /* both reports were read from one file */
   struct compare_difference difference[COMPARE_DIFFERENCES_MAX];
   uint32_t difference_count;
   bool comparable;            /* no fatal difference */
@@ -233,8 +234,6 @@ bool compare_is_open(const struct compare *, const struct compare_row *);
 bool compare_is_clear(const struct compare *); /* none is */
 /* Updates the counts, the order of the rows and the exit code after verdicts have changed. */
 void compare_conclude(struct compare *);
-/* The first row of a loaded variant that the new side skips in every case; NULL: there is none. */
-const struct record *compare_unmeasured(const struct compare *);
 /* The order by case, variant and mode, for qsort. */
 int compare_by_name(const void *, const void *);
 

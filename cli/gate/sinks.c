@@ -82,7 +82,7 @@ static void append_differences(const struct compare *compare, struct sinks_line 
 
 /* Why nothing can be said where rows have no verdict that fails. */
 static void append_unmeasured(const struct compare *compare, char *out, size_t size) {
-  const struct record *record = compare_unmeasured(compare);
+  const struct record *record = compare->unmeasured;
   if (compare->compared == 0 || record == NULL)
     text_append(out, size, "nothing was compared: no row has times on both sides");
   else
@@ -268,7 +268,7 @@ static bool is_any(const struct compare *compare) { return compare->exit_code !=
 static bool is_same_file(const struct compare *compare) { return compare->is_same_file; }
 static bool has_implausible(const struct compare *compare) { return compare->verdict_count[COMPARE_implausible] > 0; }
 static bool has_missing(const struct compare *compare) { return compare->verdict_count[COMPARE_missing] > 0; }
-static bool has_unmeasured(const struct compare *compare) { return compare_unmeasured(compare) != NULL; }
+static bool has_unmeasured(const struct compare *compare) { return compare->unmeasured != NULL; }
 static bool has_added(const struct compare *compare) { return compare->verdict_count[COMPARE_added] > 0; }
 static bool has_few_pairs(const struct compare *compare) {
   return compare->pairs > 0 && compare->verdict_count[COMPARE_inconclusive] > 0 && all_have_few(compare);

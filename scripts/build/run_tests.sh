@@ -35,6 +35,7 @@ COVERED=(CUDA=0 WERROR=0 "CFLAGS=-O0 -g --coverage" LDFLAGS=--coverage)
 COVERED_LEAST=97 # percent of lines of cli/
 JOBS=${TEST_JOBS:-$((2 * $(nproc 2>/dev/null || echo 1)))}
 # A file says in a line of its own what it is left out of, "# tags: slow asan" or, in C, "/* tags: asan */":
+#   long         nothing: it takes tens of seconds, and is started before the others
 #   slow         of `check`: it takes more than a few seconds
 #   asan         of the sanitizers but in the level asan: it takes long, and other tests run the same code
 #   unsanitized  of the sanitizers: it tests scripts
@@ -243,25 +244,30 @@ run_bats() {
   surrounded "$BATS" --tap "$2"
 }
 
-# later_tests LABEL FOLDER TAGS [WRAPPER]: every test but those that have one of the tags (TAG|TAG); the largest .bats files
-# first, so that nothing long is left when the queue runs dry.
+# later_tests LABEL FOLDER TAGS [WRAPPER]: every test but those that have one of the tags (TAG|TAG); those tagged long first, and
+# of the others the largest .bats files, so that nothing long is left when the queue runs dry.
 later_tests() {
-  local label=$1 folder=$2 left_out="^(#|/\*) tags:.* ($3)( |$)" wrapper=${4:-} file
-  # shellcheck disable=SC2086  # no wrapper is no word
-  while read -r file; do later "$label${file#tests/}" $wrapper run_bats "$folder" "$file"; done < <(
-    grep -LE "$left_out" tests/!(gpu)/*.bats | xargs ls -S
-  )
-  # shellcheck disable=SC2086
-  while read -r file; do later "$label$file" $wrapper run_unit "$folder/tests/$file"; done < <(
-    grep -LE "$left_out" tests/*/unit_*.c | xargs -n 1 basename -s .c
-  )
+  local label=$1 folder=$2 tagged='^(#|/\*) tags:.* ' wrapper=${4:-} file name tests long
+  mapfile -t tests < <(grep -LE "$tagged($3)( |$)" tests/!(gpu)/*.bats | xargs ls -S)
+  mapfile -t -O "${#tests[@]}" tests < <(grep -LE "$tagged($3)( |$)" tests/*/unit_*.c)
+  mapfile -t long < <(grep -lE "${tagged}long( |$)" "${tests[@]}")
+  mapfile -t -O "${#long[@]}" long < <(grep -LE "${tagged}long( |$)" "${tests[@]}")
+  for file in "${long[@]}"; do
+    name=$(basename -s .c "$file")
+    # shellcheck disable=SC2086  # no wrapper is no word
+    case $file in
+      *.bats) later "$label${file#tests/}" $wrapper run_bats "$folder" "$file" ;;
+      *) later "$label$name" $wrapper run_unit "$folder/tests/$name" ;;
+    esac
+  done
 }
 
+# lint HOW: HOW is `rung`, or `later` for the queue.
 lint() {
-  rung "lint: layers" scripts/build/check_layers.sh
-  rung "lint: scripts" lint_scripts
-  rung "lint: Python" lint_python
-  rung "lint: format" lint_format
+  "$1" "lint: layers" scripts/build/check_layers.sh
+  "$1" "lint: scripts" lint_scripts
+  "$1" "lint: Python" lint_python
+  "$1" "lint: format" lint_format
 }
 
 # A process that a test kills while it looks for leaks at its end leaves no report: its file is empty, or has the words of
@@ -323,8 +329,8 @@ gpu_bats() {
 
 check() {
   local folder
-  lint
-  build "build" CUDA=0 test-programs || return
+  lint later
+  build "build" CUDA=0 test-programs || { run_queue; return; }
   folder=$(build_folder CUDA=0)
   later_tests "" "$folder" slow
   run_queue
@@ -332,11 +338,11 @@ check() {
 
 cpu() {
   local folder
-  lint
+  lint later
   build_for_one_gpu
   if build "build" test-programs; then
     folder=$(build_folder)
-    rung "spills" "$MAKE" -s check-spills
+    later "spills" "$MAKE" -s check-spills
     later_tests "" "$folder" none
   fi
   asan "asan|unsanitized|builds"
@@ -407,7 +413,7 @@ main() {
   export ATTN_PYTHON ATTN_JSONSCHEMA
   case $level in check | cpu | asan) surround ;; esac
   case $level in
-    lint) lint ;;
+    lint) lint rung ;;
     check) check ;;
     cpu) cpu ;;
     asan) asan ;;

@@ -61,10 +61,9 @@ def held_against(journals, gpu, attnbench):
     """A Row per case and journal; pick_us is None where that journal did not measure the pick."""
     names = built_in(attnbench)
     sweeps = [(path.stem, measured(reports.read(path, attnbench), names)) for path in journals]
-    keys = sorted({key for _, cases in sweeps for key in cases})
-    variants = sorted({variant for _, cases in sweeps for rows in cases.values() for variant in rows})
-    planned = plan(attnbench, gpu, keys, [PICKER, *variants])
     for sweep, cases in sweeps:
+        variants = sorted({variant for rows in cases.values() for variant in rows})
+        planned = plan(attnbench, gpu, sorted(cases), [PICKER, *variants]) if cases else {}
         for key, rows in cases.items():
             here = {variant: row for variant, row in rows.items() if same_tiles(planned[key, variant], row)}
             pick = planned[key, PICKER].get("picked", "nothing")

@@ -18,7 +18,7 @@ load ../helper
     capture bash -c 'ulimit -t 120; exec "$@"' limited "$ATTN_PYTHON" "$ROOT/tests/large_journal.py" --run "$ATTNBENCH" $words
     echo "$words: CPU seconds, MB: $(cat "$OUT")" >>"$TMP/figures"
     # AddressSanitizer takes memory of its own.
-    grep -q __asan_init "$ATTNBENCH" || [ "$(cut -d' ' -f2 "$OUT")" -lt "$((20 + rows / 30))" ] || fail "$(cat "$TMP/figures")"
+    is_sanitized || [ "$(cut -d' ' -f2 "$OUT")" -lt "$((20 + rows / 30))" ] || fail "$(cat "$TMP/figures")"
     # One round is no evidence for a comparison.
     case $words in compare*) ;; *) expect_status 0 ;; esac
   done

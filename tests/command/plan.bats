@@ -25,7 +25,7 @@ load ../helper
       must 0 attn plan --sweep "$sweep" --gpu "$gpu" --json "$TMP/$(basename "$sweep" .json)-$gpu.json"
     done
   done
-  expect_valid results/report.schema.json "$TMP"/*-*.json
+  expect_valid --sample results/report.schema.json "$TMP"/*-*.json
 }
 
 @test "list tells what each variant is and whether it runs here" {

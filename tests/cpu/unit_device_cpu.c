@@ -1,4 +1,4 @@
-/* tags: asan */
+/* tags: long asan */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-# tags: slow asan
+# tags: long slow asan
 # attnbench ab: who measures what, in which order, and what happens when a program misbehaves. The
 # variant `steady` (tests/plugins/steady.c) takes as long as the environment says, so a wrapper that sets it is a slower
 # or faster program. What makes a verdict is tested elsewhere; here a program is several times slower, so that the noise

@@ -1,4 +1,4 @@
-/* tags: asan */
+/* tags: long asan */
 /* The rates that the rule of cli/gate/compare.h gives, by synthetic suites that go through the very comparison. The
  * tables in results/gate_rule.md are made here: ATTN_UPDATE_GOLDEN=1 writes them (some minutes), else a row of each
  * is made again. */
@@ -55,6 +55,7 @@ struct suite {
 static void open_suite(struct suite *suite, struct world world) {
   *suite = (struct suite){.world = world, .settings = compare_defaults()};
   suite->settings.paired = world.paired;
+  suite->settings.only_verdicts = true;
   suite->settings.modes[TIME_COLD] = false;
   struct journal_data *sides[] = {&suite->base, &suite->now, &suite->again_base, &suite->again_now};
   for (size_t i = 0; i < 4; ++i) *sides[i] = data_report(world.cells);

@@ -1,4 +1,4 @@
-# tags: slow asan
+# tags: long slow asan
 # --load: variants from shared objects, good and bad. tests/plugins/ has one small object per defect.
 load ../helper
 
@@ -28,9 +28,11 @@ expect_bad() {
 }
 
 @test "a loaded variant is measured, checked and reported like any other" {
-  must 0 attn --sweep kernels/example/sweep.json --device cpu --load "$EXAMPLE" --variants example_cpu,cpu_flash --quick --json "$TMP/r.json"
-  expect_valid results/report.schema.json "$TMP/r.json"
+  must 0 attn --sweep kernels/example/sweep.json --device cpu --load "$EXAMPLE" --variants example_cpu,cpu_flash --check-only --json "$TMP/r.json"
   expect_json "$TMP/r.json" 'd["summary"]["ok"] == 12 == len(d["results"])'
+  must 0 attn --sweep tests/data/sweeps/tiny.json --device cpu --load "$EXAMPLE" --variants example_cpu,cpu_flash --quick --json "$TMP/r.json"
+  expect_valid results/report.schema.json "$TMP/r.json"
+  expect_json "$TMP/r.json" 'd["summary"]["ok"] == 4 == len(d["results"])'
   expect_json "$TMP/r.json" 'all(r["time"]["hot"]["median_us"] > 0 and r["check"]["after_timing"] for r in d["results"])'
   expect_json "$TMP/r.json" '"--load" in d["run"]["command"]'
 }

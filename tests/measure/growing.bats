@@ -1,3 +1,4 @@
+# tags: asan
 load ../helper
 
 @test "every row with a hot time says what growing maxima cost, on the CPU as on a GPU" {

@@ -1,4 +1,4 @@
-/* tags: slow asan */
+/* tags: long slow asan */
 /* Kernels for e4m3 as they are: P rounded to e4m3 with a factor of 2^8, sums of 14 bits that are added to longer ones
  * now and then. Right ones are within the bounds of the check from 512 to 131072 keys, and wrong ones are not. The
  * tensor core is emulated: exact products, each cut to 13 bits below the leading bit of the largest term, added
@@ -41,7 +41,7 @@ static double cut(double x, double scale) { return (double)(int64_t)(x * scale) 
 
 static float add_step(int bits, float sum, const double *term) {
   double total = (double)sum, largest = fabs((double)sum);
-  for (uint32_t i = 0; i < STEP; ++i) largest = fmax(largest, fabs(term[i]));
+  for (uint32_t i = 0; i < STEP; ++i) largest = fabs(term[i]) > largest ? fabs(term[i]) : largest;
   if (largest == 0 || bits == 24) {
     for (uint32_t i = 0; i < STEP; ++i) total += term[i];
     return (float)total;

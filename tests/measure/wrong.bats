@@ -1,4 +1,4 @@
-# tags: slow asan
+# tags: long slow asan
 load ../helper
 load ../wrong
 
@@ -36,7 +36,12 @@ load ../wrong
 
 @test "a kernel that keeps P from launch to launch is wrong: changed inputs change scores, not their signs alone" {
   for shape in B=1,H=2,S=9,D=32 B=2,H=4/1,S=9,D=32 B=1,H=6/3,S=9,D=32; do
-    must 3 attn_faulty --shape "$shape" --device cpu --quick --json "$TMP/r.json" --variants "$(bugs keeps_p keeps_p),wrong"
+    # It keeps P from its 12th launch on, which a busy machine may not come to in a run.
+    for _ in 1 2 3 4 5; do
+      attn_faulty --shape "$shape" --device cpu --quick --json "$TMP/r.json" --variants "$(bugs keeps_p keeps_p),wrong"
+      [ "$status" = 0 ] || break
+    done
+    expect_status 3
     expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["wrong", "ok"]'
   done
 }
@@ -71,7 +76,7 @@ load ../wrong
 }
 
 @test "mistakes that random inputs cannot show are found on hard ones" {
-  must 3 attn_faulty --sweep tests/data/sweeps/wrong.json --device cpu --check-only --filter D=64 --json "$TMP/r.json" \
+  must 3 attn_faulty --sweep tests/data/sweeps/wrong.json --device cpu --check-only --filter 'Skv<=200' --filter D=64 --json "$TMP/r.json" \
     --variants "$(bugs softmax_no_max softmax_clamped),$(bugs v_tiny v_tiny),$(bugs mask_added mask_added)"
   expect_json "$TMP/r.json" 'all("on inputs of kind" in r["reason"] for r in d["results"] if r["status"] == "wrong")'
   expect_json "$TMP/r.json" '{r["variant"] for r in d["results"] if r["status"] == "wrong"}
@@ -85,7 +90,7 @@ JSON
   # On a busy machine a hot sample may come to one launch. That launch meets changed inputs, so nothing is skipped in
   # what is timed, and the row may be right.
   for _ in 1 2 3 4 5; do
-    must 3 attn_faulty --sweep "$TMP/small.json" --device cpu --json "$TMP/r.json" \
+    must 3 attn_faulty --sweep "$TMP/small.json" --device cpu --quick --json "$TMP/r.json" \
       --variants "$(bugs first_only remembers),wrong"
     expect_json "$TMP/r.json" 'all(r["variant"] == "wrong" or r["time"]["hot"]["launches_per_sample"] == 1
       for r in d["results"] if r["status"] == "ok")'

@@ -1,3 +1,4 @@
+# tags: asan
 # Journals and reports carry checksums: damage and edits are seen, said first, and refused by gates.
 load ../helper
 

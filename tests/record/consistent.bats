@@ -1,3 +1,4 @@
+# tags: asan
 load ../helper
 
 # What a saved file says must be possible on its device, and follow from what else it says.

@@ -1,4 +1,4 @@
-# tags: slow asan
+# tags: long slow asan
 # --rounds, --modes, --quick and --only: what several fresh processes measure of the same cells. The variant `steady`
 # (tests/plugins/steady.c) takes as long as it is told and misbehaves in the process it is told.
 load ../helper

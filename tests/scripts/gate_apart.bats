@@ -1,4 +1,4 @@
-# tags: slow unsanitized
+# tags: long slow unsanitized
 # scripts/gate_apart.sh: what a side of a gate can do to the other one, tried as the author of a pull request who cheats.
 # The commands stand for a constructor of the head's program, which can do what they do.
 load ../gate/steady

@@ -1,12 +1,15 @@
-# tags: unsanitized
+# tags: long unsanitized
 # scripts/gate_ci.sh in a repository of its own, whose "attnbench" is a script that writes down how it was called and
 # ends as it is told.
 load ../helper
 
-setup() {
-  need_git
-  REPO=$TMP/repo
-  mkdir -p "$REPO/scripts" "$REPO/shapes" "$TMP/bin"
+# The repository, made once and copied for each test.
+setup_file() {
+  command -v git >/dev/null || return 0
+  MADE=$(file_folder)/repo
+  export MADE
+  REPO=$MADE
+  mkdir -p "$REPO/scripts" "$REPO/shapes"
   cp scripts/gate_ci.sh scripts/gate_apart.sh "$REPO/scripts"
   echo '{}' >"$REPO/shapes/gate.json"
   cat >"$REPO/Makefile" <<'MAKE'
@@ -42,6 +45,13 @@ PROGRAM
   commit
   echo head >"$REPO/version"
   commit
+}
+
+setup() {
+  need_git
+  REPO=$TMP/repo
+  cp -r "$MADE" "$REPO"
+  mkdir "$TMP/bin"
   printf '#!/bin/sh\n[ "$1" = -L ] && echo "GPU 0: NVIDIA H200" || echo "NVIDIA H200"\n' >"$TMP/bin/nvidia-smi"
   chmod +x "$TMP/bin/nvidia-smi"
   export PATH=$TMP/bin:$PATH CALLS=$TMP/calls
@@ -70,7 +80,7 @@ $REPO/build/gate/WORK/gate_apart.sh --sweep build/gate/sweep.json --compare-json
 }
 
 @test "the exit code of the gate is the job's" {
-  for code in 1 3 4 5 6 7 8 77; do
+  for code in 1 4 6 77; do
     ANSWER=$code gate
     expect_status "$code"
   done

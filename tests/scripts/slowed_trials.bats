@@ -1,3 +1,4 @@
+# tags: slow unsanitized
 # Slowdowns inside the launch: the sources that get one, scripts/proof/slowed_trials.py with a stand-in for attnbench, and the table.
 load ../helper
 
