@@ -5,6 +5,8 @@
  * ring, where the warpgroups find it in the place of V. 16-bit words are transposed by ldmatrix.trans, bytes by prmt.
  * That leaves keys in another order than they had: of 16 keys, thread i of a quad holds 2 i, 2 i + 1, 8 + 2 i and 9 +
  * 2 i side by side. It is the order in which the accumulators of S have them, so P is packed without a shuffle.
+ * Where sequences are long, a kernel before this one transposes V instead, once, and the copy engine brings its tiles
+ * to the ring.
  *
  * A weight is 2^(exponent - reference), where the exponent is the score times the softmax scale times log2(e). When a
  * row's reference is set, its largest weight becomes 2^8, which is exact, and few of the others are subnormal. The
@@ -23,8 +25,8 @@
  * looked through, the largest weight stays exact, and O is divided by the sum of the unrounded weights.
  *
  * The tensor cores' sums of e4m3 have 14 bits. `part` holds P V of at most 512 keys, which is then added to the fp32
- * sums in `o`. Where registers do not hold all columns beside `o`, `part` holds a chunk of the columns of one tile,
- * and P V takes one product for each chunk. */
+ * sums in `o`. Where registers do not hold all columns beside `o`, either `part` holds a chunk of the columns of one
+ * tile, and P V takes one product for each chunk; or most of the fp32 sums lie in shared memory. */
 #ifndef ATTNBENCH_KERNELS_WGMMA_FP8_TILE_CUH
 #define ATTNBENCH_KERNELS_WGMMA_FP8_TILE_CUH
 
@@ -35,7 +37,6 @@ namespace attn::wgmma_fp8 {
 using wgmma_tile::kWorkInfos;
 
 constexpr uint32_t kSlabColumns = 128; /* of a slab's row */
-constexpr uint32_t kRawSlots = 2;      /* tiles of V that wait to be transposed */
 
 struct Shape {
   uint32_t D, Dv;      /* at most so many columns; those beyond a tensor's are zeros */
@@ -43,40 +44,57 @@ struct Shape {
   uint32_t keys;       /* of a tile; a multiple of 32, at most 128 */
   uint32_t slots;      /* tiles in the ring, of K and of transposed V together */
   uint32_t chunks = 1; /* products that make P V of a tile; Dv / chunks columns each */
+  uint32_t sums = 0;   /* columns, the last ones, whose fp32 sums lie in shared memory, since registers are too few */
+  uint32_t transposed = 0; /* 1: V was transposed by a pass before the kernel (wgmma_fp8_transpose) */
 };
 
 constexpr ATTN_HD uint32_t slabs(uint32_t D) { return (D + kSlabColumns - 1) / kSlabColumns; }
 constexpr ATTN_HD uint32_t rows(const Shape &s) { return s.groups * 64; }
 constexpr ATTN_HD uint32_t q_bytes(const Shape &s) { return s.groups * slabs(s.D) * 64 * 128; }
+/* Buffers for tiles of V that the kernel has to transpose. */
+constexpr ATTN_HD uint32_t raw_slots(const Shape &s) { return s.transposed ? 0 : 2; }
 constexpr ATTN_HD uint32_t raw_bytes(const Shape &s) { return slabs(s.Dv) * s.keys * 128; }
-/* K [slabs][keys][128 bytes], or transposed V [Dv][128 bytes], of which `keys` count. */
+/* Rows of 128 bytes of a tile of transposed V. The kernel writes `keys` bytes to each, of one column. The pass before
+ * it fills them: row r has the columns r, r + v_rows, and so on, one behind another. */
+constexpr ATTN_HD uint32_t v_rows(const Shape &s) { return s.transposed ? s.Dv * s.keys / 128 : s.Dv; }
+/* A slot has K [slabs][keys][128 bytes] or transposed V [v_rows][128 bytes]. */
 constexpr ATTN_HD uint32_t slot_bytes(const Shape &s) {
-  const uint32_t k = slabs(s.D) * s.keys * 128, v = s.Dv * 128;
+  const uint32_t k = slabs(s.D) * s.keys * 128, v = v_rows(s) * 128;
   return k > v ? k : v;
 }
+/* The fp32 sums of a group in shared memory: [sums / 8][128 threads][4]. */
+constexpr ATTN_HD uint32_t sum_bytes(const Shape &s) { return s.sums / 2 * 128 * 4; }
 /* [8 rows][128]: row r has ones for the keys 16 r .. 16 r + 15 of a tile, so that their weights are summed alone.
  * With the swizzle, those are the first 16 bytes of each row. */
 constexpr uint32_t kOnesBytes = 1024;
 
-/* Work infos [kWorkInfos][groups] of 16 + 32 + 16 bytes, barriers [buffers + slots + raw slots][2]. */
+/* Work infos [kWorkInfos][groups] of 16 + 32 + 16 bytes, barriers [buffers + slots + raw_slots][2]. */
 constexpr ATTN_HD uint32_t info_bytes(const Shape &s, uint32_t q_buffers) {
-  return kWorkInfos * s.groups * 64 + 16 * (q_buffers * s.groups + s.slots + kRawSlots);
+  return kWorkInfos * s.groups * 64 + 16 * (q_buffers * s.groups + s.slots + raw_slots(s));
 }
-/* Q [buffers][groups][slabs][64 rows][128 bytes], slots, infos, and from the next multiple of 1024 bytes on the ones
- * and V as it comes [kRawSlots][slabs][keys][128 bytes]. */
+/* Q [buffers][groups][slabs][64 rows][128 bytes], slots, infos, and from the next multiple of 1024 bytes on the ones,
+ * V as it comes [raw_slots][slabs][keys][128 bytes], and the sums [groups]. */
 constexpr ATTN_HD uint32_t ones_begin(const Shape &s, uint32_t q_buffers) {
   return (q_buffers * q_bytes(s) + s.slots * slot_bytes(s) + info_bytes(s, q_buffers) + 1023) / 1024 * 1024;
 }
 constexpr ATTN_HD uint32_t raw_begin(const Shape &s, uint32_t q_buffers) {
   return ones_begin(s, q_buffers) + kOnesBytes;
 }
+constexpr ATTN_HD uint32_t sums_begin(const Shape &s, uint32_t q_buffers) {
+  return raw_begin(s, q_buffers) + raw_slots(s) * raw_bytes(s);
+}
 constexpr ATTN_HD uint32_t smem_bytes(const Shape &s, uint32_t q_buffers) {
-  return raw_begin(s, q_buffers) + kRawSlots * raw_bytes(s);
+  return sums_begin(s, q_buffers) + s.groups * sum_bytes(s);
 }
 constexpr ATTN_HD uint32_t q_buffers(const Shape &s) {
   return s.groups <= 2 && smem_bytes(s, 2) <= 227 * 1024 ? 2 : 1;
 }
 constexpr ATTN_HD uint32_t smem_bytes(const Shape &s) { return smem_bytes(s, q_buffers(s)); }
+
+/* Tiles of V that wgmma_fp8_transpose writes: [batch][KV heads][tiles of a sequence]. */
+inline uint64_t transposed_tiles(const attn_problem &shape, const Shape &s) {
+  return (uint64_t)shape.B * shape.Hkv * ceil_div(shape.Skv, s.keys);
+}
 
 }  // namespace attn::wgmma_fp8
 
@@ -87,9 +105,23 @@ namespace attn::wgmma_fp8 {
 /* The argument. Its tensor maps are of pairs of columns, 16 bits each. */
 struct Params : WgmmaGeneralParams {
   const float *q_scale, *k_scale, *v_scale;
-  uint32_t Hkv;    /* each sequence and KV head has a scale; 0: there is one */
-  uint32_t blocks; /* each has so many for K and for V, of ATTN_SCALE_KEYS keys; 0: one */
+  uint32_t Hkv;              /* each sequence and KV head has a scale; 0: there is one */
+  uint32_t blocks;           /* each has so many for K and for V, of ATTN_SCALE_KEYS keys; 0: one */
+  uint32_t v_tiles, v_heads; /* where V was transposed before: tiles of a sequence, and its KV heads */
 };
+
+/* The argument of wgmma_fp8_transpose. */
+struct TransposeParams {
+  const unsigned char *v;
+  attn_view view;
+  Divider by_tiles, by_heads;
+  uint4 *to; /* [batch][heads][tiles][v_rows][128 bytes] */
+};
+
+inline TransposeParams transpose_params(const attn_problem &shape, const attn_buffers &buffers, const Shape &s) {
+  return {static_cast<const unsigned char *>(buffers.v), attn_view_of(&shape, ATTN_V),
+          divider(ceil_div(shape.Skv, s.keys)), divider(shape.Hkv), static_cast<uint4 *>(buffers.workspace)};
+}
 
 /* A view as tensors of 16-bit elements have it. */
 inline attn_view pairs_of(const attn_view &view) {
@@ -108,7 +140,12 @@ inline struct status params_make(const attn_problem &shape, const attn_buffers &
   out->blocks = shape.scales == ATTN_SCALES_BLOCK ? attn_scale_blocks(&shape, ATTN_K) : 0;
   TRY(tensor_map_make(&out->q, buffers.q, ATTN_BF16, pairs_of(q), 64));
   TRY(tensor_map_make(&out->k, buffers.k, ATTN_BF16, pairs_of(k), s.keys));
-  return tensor_map_make(&out->v, buffers.v, ATTN_BF16, pairs_of(v), s.keys);
+  if (!s.transposed) return tensor_map_make(&out->v, buffers.v, ATTN_BF16, pairs_of(v), s.keys);
+  out->v_tiles = ceil_div(shape.Skv, s.keys), out->v_heads = shape.Hkv;
+  const uint32_t tiles = (uint32_t)transposed_tiles(shape, s), row_pairs = 64;
+  const uint64_t tile_pairs = (uint64_t)v_rows(s) * row_pairs;
+  const attn_view view = {1, tiles, v_rows(s), row_pairs, tiles * tile_pairs, tile_pairs, row_pairs};
+  return tensor_map_make(&out->v, buffers.workspace, ATTN_BF16, view, v_rows(s));
 }
 
 /* T: the type of O. */
@@ -123,6 +160,12 @@ struct Config {
   static constexpr uint32_t kSlabs = slabs(S_.D), kVSlabs = slabs(S_.Dv), kRawBytes = raw_bytes(S_);
   static constexpr uint32_t kSlotBytes = slot_bytes(S_), kGroupBytes = kSlabs * 64 * 128;
   static constexpr uint32_t kChunks = S_.chunks, kChunk = S_.Dv / S_.chunks;
+  static constexpr bool kTransposed = S_.transposed;
+  static constexpr uint32_t kRawSlots = raw_slots(S_), kVBytes = v_rows(S_) * 128;
+  /* Each of the columns that share a row of transposed V takes a product of its own, of kPart columns. */
+  static constexpr uint32_t kParts = kTransposed ? 128 / kKeys : 1, kPart = kChunk / kParts;
+  static constexpr uint32_t kSums = S_.sums,
+                            kHeld = S_.Dv - S_.sums; /* columns with sums in shared memory; the others */
   /* Tiles that are summed in the tensor cores, in 14 bits: at most the 512 keys that the check of e4m3 asks for
    * (kernels/bounds.h). */
   static constexpr uint32_t kSummed = kChunks > 1 ? 1 : 512 / kKeys;
@@ -131,8 +174,9 @@ struct Config {
   static constexpr uint32_t kProducerRegisters = kGroups == 3 ? 56 : kDv <= 64 ? 72 : 40;
   /* Tiles that two warpgroups can be apart, with their rows. */
   static constexpr uint32_t kApart = ceil_div((kGroups - 1) * 64, kKeys);
-  static_assert(kSlots >= 4 * kApart && kKeys % 32 == 0 && kKeys <= 128 && S_.D % 32 == 0 && kChunk % 16 == 0 &&
-                S_.Dv <= S_.D && smem_bytes(S_) <= 227 * 1024);
+  static_assert(kSlots >= 4 * kApart && kKeys % 32 == 0 && kKeys <= 128 && S_.D % 32 == 0 && kPart % 16 == 0 &&
+                S_.Dv <= S_.D && (S_.sums == 0 || S_.chunks == 1) && S_.sums % 8 == 0 &&
+                smem_bytes(S_) <= 227 * 1024);
 };
 
 /* The scales of an item: x is that of Q times that of K, y that of V. Where blocks of keys have scales, x is that of
@@ -162,23 +206,28 @@ struct Layout : wgmma_general::Layout<C> {
   __device__ __forceinline__ uint32_t raw_full(uint32_t i) const {
     return this->scale_info(0, 0) + kWorkInfos * C::kGroups * 16 + 8 * i;
   }
-  __device__ __forceinline__ uint32_t raw_empty(uint32_t i) const { return raw_full(kRawSlots + i); }
+  __device__ __forceinline__ uint32_t raw_empty(uint32_t i) const { return raw_full(C::kRawSlots + i); }
+  /* Four of the thread's sums; the next four lie 128 * 16 bytes further. */
+  __device__ __forceinline__ uint32_t sums(uint32_t group) const {
+    return this->base + sums_begin(C::kShape, C::kQBuffers) + group * sum_bytes(C::kShape) + threadIdx.x % 128 * 16;
+  }
 
   __device__ __forceinline__ void init_barriers() const {
-    for (uint32_t i = 0; i < kRawSlots; ++i)
-      hopper::barrier_init(raw_full(i), 1), hopper::barrier_init(raw_empty(i), 1);
+    if constexpr (!C::kTransposed)
+      for (uint32_t i = 0; i < C::kRawSlots; ++i)
+        hopper::barrier_init(raw_full(i), 1), hopper::barrier_init(raw_empty(i), 1);
     wgmma_general::Layout<C>::init_barriers();
   }
 };
 
-/* One thread: the tiles of K to the ring, those of V to where they are transposed. */
+/* One thread: the tiles of K to the ring, those of V to it or to where they are transposed. */
 template <typename C>
 struct KvFetcher {
   const Params &a;
   const Layout<C> at;
   const uint32_t items;
   Cursor<C::kSlots> cursor;
-  Cursor<kRawSlots> raw;
+  Cursor<C::kTransposed ? 1 : C::kRawSlots> raw;
 
   __device__ __forceinline__ void fetch_k(const Item &item, uint32_t tile) {
     hopper::barrier_wait(at.empty(cursor.slot), cursor.parity ^ 1);
@@ -186,6 +235,14 @@ struct KvFetcher {
     cursor.advance();
   }
   __device__ __forceinline__ void fetch_v(const Item &item, uint32_t tile) {
+    if constexpr (C::kTransposed) {
+      hopper::barrier_wait(at.empty(cursor.slot), cursor.parity ^ 1);
+      hopper::barrier_expect(at.full(cursor.slot), C::kVBytes);
+      hopper::load_box(at.slot(cursor.slot), &a.v, at.full(cursor.slot), 0, 0,
+                       (item.batch * a.v_heads + item.kv_head) * a.v_tiles + tile, 0, hopper::kEvictLast);
+      cursor.advance();
+      return;
+    }
     hopper::barrier_wait(at.raw_empty(raw.slot), raw.parity ^ 1);
     wgmma_general::fetch_keys<C, C::kVSlabs>(&a.v, item, tile, at.raw(raw.slot), at.raw_full(raw.slot));
     raw.advance(), cursor.advance();
@@ -208,7 +265,7 @@ struct Transposer {
   const Layout<C> at;
   const uint32_t items;
   Cursor<C::kSlots> cursor;
-  Cursor<kRawSlots> raw;
+  Cursor<C::kRawSlots> raw;
 
   /* Pieces of 32 keys and 16 columns: a warp has every other 16 columns, and of those all keys at once, so that the
    * latency of the reads is waited for once. Of a column pair, lanes of the lower half of the warp store the even
@@ -287,7 +344,12 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
    * kMoreRoomBits; its weights are multiplied by kMoreRoom. */
   static constexpr float kDiffuse = 4.0f, kMoreRoomBits = 2.0f, kMoreRoom = 0x1p-2f;
 
-  float part[C::kChunk / 2]; /* as o, of a chunk of columns: P V of the tiles that were not yet added to o */
+  /* As o, of a chunk of columns: P V of the tiles that were not yet added to the sums. */
+  float part[C::kParts][C::kPart / 2];
+  /* Of the sums in shared memory: for each row, what they are to be multiplied by, and whether they were written in
+   * this round. o has the sums of the other columns, and of all columns when the output is written. */
+  float sums_shrink[2];
+  bool has_sums;
   float part_total[4]; /* of a tile, for each row i in 2 i and 2 i + 1: sums of the weights as they are rounded */
   float total[2];      /* for each row, the thread's part: the sum of part_total over the tiles before */
   uint32_t w[C::kKeys / 8]; /* weights, the A operand */
@@ -305,6 +367,11 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
       : Base(params, layout, g) {}
 
   __device__ __forceinline__ void fence() { hopper::pin(s), hopper::pin(w); }
+  __device__ __forceinline__ float &part_at(uint32_t j) { return part[j / (C::kPart / 2)][j % (C::kPart / 2)]; }
+  __device__ __forceinline__ void pin_part() {
+#pragma unroll
+    for (uint32_t i = 0; i < C::kParts; ++i) hopper::pin(part[i]);
+  }
 
   /* Starts S = Q K' */
   __device__ __forceinline__ void start_qk(uint32_t slot, uint32_t round) {
@@ -324,7 +391,10 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
     hopper::wgmma_fence();
 #pragma unroll
     for (uint32_t k = 0; k < C::kKeys / 32; ++k) {
-      hopper::MultiplyQkRegisters<E, C::kChunk>::run(part, w + 4 * k, forward(v, k * 32), k > 0 || keep);
+#pragma unroll
+      for (uint32_t i = 0; i < C::kParts; ++i)
+        hopper::MultiplyQkRegisters<E, C::kPart>::run(part[i], w + 4 * k, forward(v, i * C::kKeys + k * 32),
+                                                      k > 0 || keep);
       if (chunk + 1 == C::kChunks)
         hopper::MultiplyQkRegisters<E, 8>::run(part_total, w + 4 * k, forward(ones, k * 32), k > 0);
     }
@@ -375,7 +445,9 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
   /* What was summed until now becomes relative to another reference, of which it is `factor`. */
   __device__ __forceinline__ void rescale(const float (&factor)[2]) {
 #pragma unroll
-    for (uint32_t j = 0; j < C::kDv / 2; ++j) o[j] *= factor[j / 2 % 2];
+    for (uint32_t j = 0; j < C::kHeld / 2; ++j) o[j] *= factor[j / 2 % 2];
+#pragma unroll
+    for (uint32_t i = 0; i < 2; ++i) sums_shrink[i] *= factor[i];
 #pragma unroll
     for (uint32_t i = 0; i < 2; ++i) softmax.sum[i] *= factor[i], total[i] *= factor[i], shrink[i] *= factor[i];
     grew = true;
@@ -505,15 +577,85 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
       }
   }
 
-  /* Adds part, which has been waited for, to a chunk of o, times `scale`. */
+  /* Adds part, which has been waited for, to the sums of a chunk of columns, times `scale`. */
   __device__ __forceinline__ void add(uint32_t chunk, float scale) {
     const float f[2] = {shrink[0] * scale, shrink[1] * scale};
-#pragma unroll
-    for (uint32_t j = 0; j < C::kChunk / 2; ++j) {
-      float &sum = o[chunk * C::kChunk / 2 + j];
-      sum = fmaf(part[j], f[j / 2 % 2], sum);
+    add_held(chunk, f);
+    if constexpr (C::kSums == 0) {
+      hopper::pin(o);
+    } else {
+      const uint32_t sums = Layout<C>{at}.sums(group);
+      if (has_sums)
+        for_sums(sums, f, [&](uint32_t j, const float(&x)[4]) { store_sums(sums, j, x); });
+      else
+        for_parts(f, [&](uint32_t j, const float(&x)[4]) { store_sums(sums, j, x); });
+      has_sums = true;
+      sums_shrink[0] = sums_shrink[1] = 1.0f;
     }
-    hopper::pin(o);
+  }
+  /* The same for the last time: o then has all sums. */
+  __device__ __forceinline__ void add_last(float scale) {
+    const float f[2] = {shrink[0] * scale, shrink[1] * scale};
+    add_held(C::kChunks - 1, f);
+    if constexpr (C::kSums > 0) {
+      const auto to_o = [&](uint32_t j, const float(&x)[4]) {
+#pragma unroll
+        for (uint32_t i = 0; i < 4; ++i) o[C::kHeld / 2 + j + i] = x[i];
+      };
+      if (has_sums)
+        for_sums(Layout<C>{at}.sums(group), f, to_o);
+      else
+        for_parts(f, to_o);
+        /* The next wgmma takes part as an operand before it overwrites it. With other values than those of o it would
+         * occupy registers of its own while the output is written. */
+#pragma unroll
+      for (uint32_t j = 0; j < C::kDv / 2; ++j) part_at(j) = o[j];
+    }
+  }
+  __device__ __forceinline__ void add_held(uint32_t chunk, const float (&f)[2]) {
+#pragma unroll
+    for (uint32_t j = 0; j < (C::kChunks > 1 ? C::kChunk : C::kHeld) / 2; ++j) {
+      float &sum = o[chunk * C::kChunk / 2 + j];
+      sum = fmaf(part_at(j), f[j / 2 % 2], sum);
+    }
+  }
+  /* with(j, x): x are the values j to j + 3 of the columns whose sums lie in shared memory, of part alone. */
+  template <typename With>
+  __device__ __forceinline__ void for_parts(const float (&f)[2], const With &with) {
+#pragma unroll
+    for (uint32_t j = 0; j < C::kSums / 2; j += 4) {
+      float x[4];
+#pragma unroll
+      for (uint32_t i = 0; i < 4; ++i) x[i] = part_at(C::kHeld / 2 + j + i) * f[i / 2];
+      with(j, x);
+    }
+  }
+  /* The same of part and the sums, of which several are read at once. */
+  template <typename With>
+  __device__ __forceinline__ void for_sums(uint32_t sums, const float (&f)[2], const With &with) {
+    constexpr uint32_t kAtOnce = 16;
+    static_assert(C::kSums / 2 % kAtOnce == 0);
+#pragma unroll
+    for (uint32_t j = 0; j < C::kSums / 2; j += kAtOnce) {
+      uint4 before[kAtOnce / 4];
+#pragma unroll
+      for (uint32_t n = 0; n < kAtOnce / 4; ++n) before[n] = ptx::load_shared(sums + (j / 4 + n) * 128 * 16);
+#pragma unroll
+      for (uint32_t n = 0; n < kAtOnce / 4; ++n) {
+        const uint32_t words[4] = {before[n].x, before[n].y, before[n].z, before[n].w};
+        float x[4];
+#pragma unroll
+        for (uint32_t i = 0; i < 4; ++i)
+          x[i] = fmaf(__int_as_float((int)words[i]), sums_shrink[i / 2],
+                      part_at(C::kHeld / 2 + j + 4 * n + i) * f[i / 2]);
+        with(j + 4 * n, x);
+      }
+    }
+  }
+  static __device__ __forceinline__ void store_sums(uint32_t sums, uint32_t j, const float (&x)[4]) {
+    ptx::store_shared(sums + j / 4 * 128 * 16,
+                      make_uint4((uint32_t)__float_as_int(x[0]), (uint32_t)__float_as_int(x[1]),
+                                 (uint32_t)__float_as_int(x[2]), (uint32_t)__float_as_int(x[3])));
   }
   /* Adds the sums of weights of the last product that was waited for. */
   __device__ __forceinline__ void add_total() {
@@ -529,15 +671,15 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
       summed = 0;
     } else if (grew && summed > 0) {
 #pragma unroll
-      for (uint32_t j = 0; j < C::kChunk / 2; ++j) part[j] *= shrink[j / 2 % 2];
-      hopper::pin(part);
+      for (uint32_t j = 0; j < C::kChunk / 2; ++j) part_at(j) *= shrink[j / 2 % 2];
+      pin_part();
     }
     shrink[0] = shrink[1] = 1.0f, grew = false;
   }
   /* Waits for a chunk of P V, adds it to o and starts the one after it. */
   __device__ __forceinline__ void next_chunk(uint32_t slot, uint32_t chunk, float scale) {
     this->template wait<0>();
-    hopper::pin(part), hopper::pin(w);
+    pin_part(), hopper::pin(w);
     add(chunk - 1, scale);
     start_pv(slot, chunk);
   }
@@ -545,11 +687,12 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
   /* One tile further: `tile` is the one whose scores are begun, the weights are those of the tile after it. */
   template <Kind K>
   __device__ __forceinline__ void step(uint32_t round, uint32_t tile, bool is_masked, bool gives_room) {
+    if constexpr (C::kSums > 0) prepare_part(round, tile + 2); /* takes long, so the other warpgroup has the turn */
     const uint32_t k = acquire();
     begin_turn();
     fence();
     start_qk(k, round);
-    prepare_part(round, tile + 2);
+    if constexpr (C::kSums == 0) prepare_part(round, tile + 2);
     const uint32_t v = acquire();
     start_pv(v, 0);
     ++summed;
@@ -565,7 +708,7 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
       if (chunk < C::kChunks) next_chunk(v, chunk, scale);
     });
     this->template wait<0>();
-    hopper::pin(part), hopper::pin(part_total), hopper::pin(w);
+    pin_part(), hopper::pin(part_total), hopper::pin(w);
     release(v);
     if constexpr (K == UNSEEN) {
       pack_unseen(k, round);
@@ -584,9 +727,10 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
     exponent_scale = __int_as_float((int)info.x) * (a.cap_scale != 0.0f ? a.cap_scale : a.scale_log2);
     softmax.reset();
 #pragma unroll
-    for (uint32_t j = 0; j < C::kDv / 2; ++j) o[j] = 0.0f;
+    for (uint32_t j = 0; j < C::kHeld / 2; ++j) o[j] = 0.0f;
+    has_sums = false;
 #pragma unroll
-    for (uint32_t i = 0; i < 2; ++i) total[i] = 0.0f, shrink[i] = 1.0f;
+    for (uint32_t i = 0; i < 2; ++i) total[i] = 0.0f, shrink[i] = sums_shrink[i] = 1.0f;
     summed = 0;
     release(k);
     if (tile == first) release_q(round);
@@ -605,9 +749,9 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
 #pragma unroll
     for (uint32_t chunk = 1; chunk < C::kChunks; ++chunk) next_chunk(slot, chunk, scale);
     if constexpr (C::kChunks > 1) this->template wait<0>();
-    hopper::pin(part), hopper::pin(part_total), hopper::pin(w);
+    pin_part(), hopper::pin(part_total), hopper::pin(w);
     release(slot);
-    add(C::kChunks - 1, scale);
+    add_last(scale);
     add_total();
     const float sum[2] = {quad_sum(softmax.sum[0]), quad_sum(softmax.sum[1])};
     const bool is_exact = a.sink != nullptr;
@@ -708,12 +852,48 @@ __global__ void __launch_bounds__((C::kGroups + 1) * 128, 1)
     hopper::give_registers<C::kProducerRegisters>();
     if (warp % 4 == 0 && threadIdx.x % kWarp == 0) wgmma_fp8::KvFetcher<C>{a, at, items, {}, {}}.run();
     if (warp % 4 == 1 && threadIdx.x % kWarp == 0) wgmma_general::QFetcher<C>{a, at, items}.run();
-    if (warp % 4 >= 2) wgmma_fp8::Transposer<C>{a, at, items, {}, {}}.run();
+    if constexpr (!C::kTransposed)
+      if (warp % 4 >= 2) wgmma_fp8::Transposer<C>{a, at, items, {}, {}}.run();
   } else {
     hopper::take_registers<C::kConsumerRegisters>();
     wgmma_fp8::Multiplier<C>(a, at, group).run(items);
   }
 #endif
+}
+
+/* Transposes V for the kernel above. The keys of a tile lie in the order of the weights, as Transposer leaves them. A
+ * thread has 4 columns of 16 keys. Zeros stand for keys and columns behind the tensor's end. grid: the tiles. */
+template <typename C>
+__global__ void __launch_bounds__(C::kDv / 4 * (C::kKeys / 16)) wgmma_fp8_transpose(wgmma_fp8::TransposeParams a) {
+  constexpr uint32_t kSixteens = C::kKeys / 16, kRows = C::kVBytes / 128;
+  const uint32_t head = a.by_tiles.quotient(blockIdx.x), batch = a.by_heads.quotient(head);
+  const uint32_t tiles = ceil_div(a.view.tokens, C::kKeys), tile = blockIdx.x - head * tiles;
+  const uint32_t sixteen = threadIdx.x % kSixteens, column = threadIdx.x / kSixteens * 4;
+  const uint32_t first = tile * C::kKeys + sixteen * 16;
+  const unsigned char *const from = a.v + attn_view_token(&a.view, batch, head - batch * a.view.heads, 0) + column;
+  uint32_t x[16];
+#pragma unroll
+  for (uint32_t key = 0; key < 16; ++key) {
+    const uint32_t token = first + key;
+    x[key] = 0;
+    if (token < a.view.tokens && column < a.view.columns)
+      x[key] = *reinterpret_cast<const uint32_t *>(from + token * a.view.token_stride);
+  }
+  uint32_t out[4][4]; /* of each column, four keys in each word */
+#pragma unroll
+  for (uint32_t i = 0; i < 4; ++i) {
+    const uint32_t a0 = x[2 * i], a1 = x[2 * i + 1], a2 = x[8 + 2 * i], a3 = x[9 + 2 * i];
+    const uint32_t low01 = __byte_perm(a0, a1, 0x5140), high01 = __byte_perm(a0, a1, 0x7362);
+    const uint32_t low23 = __byte_perm(a2, a3, 0x5140), high23 = __byte_perm(a2, a3, 0x7362);
+    out[0][i] = __byte_perm(low01, low23, 0x5410), out[1][i] = __byte_perm(low01, low23, 0x7632);
+    out[2][i] = __byte_perm(high01, high23, 0x5410), out[3][i] = __byte_perm(high01, high23, 0x7632);
+  }
+#pragma unroll
+  for (uint32_t c = 0; c < 4; ++c) {
+    const uint32_t row = (column + c) % kRows, part = (column + c) / kRows;
+    a.to[((uint64_t)blockIdx.x * kRows + row) * 8 + part * kSixteens + sixteen] =
+        make_uint4(out[c][0], out[c][1], out[c][2], out[c][3]);
+  }
 }
 
 }  // namespace attn

@@ -1,13 +1,12 @@
 /* wgmma_fp8: attention of e4m3 tensors with fp32 scales on Hopper's tensor cores, with all features that
  * wgmma_general takes but lists of blocks (kernels/tiles/wgmma_fp8_tile.cuh).
  *
- * Idea: as wgmma_general, at twice its rate of products and half of its bytes. V is transposed on chip, by two
- *   warps that have nothing else to do. Weights are packed from accumulators to an operand in registers.
- *   Accumulators of e4m3 products keep about 14 bits, so P V of at most 512 keys is added to an fp32
- *   accumulator (promotion).
- *   The work between two products bounds the time, so it is kept short. Most tiles are weighed without a look
- *   at their maxima: weights that do not fit e4m3 are seen in the packed bytes, and are few. The sum of weights
- *   is a product with a block of ones.
+ * Idea: as wgmma_general, at twice its rate of products and half of its bytes. V is transposed by two warps that have
+ *   nothing else to do or, where many queries read it, by a pass before the kernel. Weights are packed from
+ * accumulators to an operand in registers. Accumulators of e4m3 products keep about 14 bits, so P V of at most 512
+ * keys is added to fp32 sums (promotion). The work between two products bounds the time, so it is kept short. Most
+ * tiles are weighed without a look at their maxima: weights that do not fit e4m3 are seen in the packed bytes, and
+ * are few. The sum of weights is a product with a block of ones.
  *
  * Source: FlashAttention-3 for the transposing of V beside the products; DeepSeek-V3's report for adding the sums of
  *   tensor cores to fp32 ones; the rest is written from the PTX manual.
@@ -37,19 +36,32 @@
  *   turns; two warpgroups of 128 keys instead of three of 96 at D = 64; a quarter of the exponentials as
  *   polynomials (1 % slower; 5 % at D = 256); to pack weights before P V is waited for (4 % slower).
  *   A warpgroup that did the products and then the softmax of two tiles at a time reached 800 TFLOP/s instead of
- *   944 at D = 128, and 983 instead of 978 at D = 256, so it was not kept.
+ *   944 at D = 128, and 983 instead of 978 at D = 256, so it was not kept. Two sets of scores, so that a tile's are
+ * begun before those of the tile before it are weighed, took 3 % less time at D = 64 with two warpgroups, which is 12
+ * % more than with three, and 4 to 12 % more at D = 128, where the fp32 sums then lay in shared memory.
+ *
+ *   At D = 256 two things bounded the time side by side: four chunks of P V, each of which was waited for and added
+ *   alone, and the two warps that transpose. 8192 keys took 2.01 million clocks. Without chunks they took 1.87
+ * million, without transposing 1.89 million, and without both 1.26 million. So where V is transposed before, P V of a
+ * tile is one step, and three quarters of the fp32 sums lie in shared memory: 1.69 million. 0.17 million of these are
+ * spent on the look at packed weights. Adding to the sums cost 0.37 million while it held up the other warpgroup's
+ * turn, with one read in flight at a time, and half of that since. At D = 128 the pass before saves 5 % of the
+ * clocks.
  *
  * Cannot: run on another compute capability than 9.0; write O in fp32; take K and V of another type than Q; read
  *   pages or lists of blocks.
  *
- * Budget, registers per thread: scores keys / 2, weights keys / 8, O Dv / 2, Dv / chunks / 2 for P V that was not yet
- * added to it, 4 for the sums of weights.
+ * Budget, registers per thread: scores keys / 2, weights keys / 8, P V that was not yet added Dv / chunks / 2, fp32
+ * sums of the columns that have none in shared memory / 2, 4 for the sums of weights. Shared memory, KB: Q, slots,
+ * ones, V that waits to be transposed, fp32 sums.
  *
- *        D   groups  keys  chunks  registers                        of    shared memory, KB
- *        64  3       96    1       48 + 12 + 32 + 32 + 4 = 128      152   24 + 8 * 12 + 1 + 24 = 145
- *        64  2       128   1       64 + 16 + 32 + 32 + 4 = 148      216   32 + 8 * 16 + 1 + 32 = 193
- *       128  2       128   1       64 + 16 + 64 + 64 + 4 = 212      232   32 + 8 * 16 + 1 + 32 = 193
- *       256  2       64    4       32 + 8 + 128 + 32 + 4 = 204      232   32 + 5 * 32 + 1 + 32 = 225 */
+ *        D   groups  keys  V transposed  registers                        of    shared memory
+ *        64  3       96    here          48 + 12 + 32 + 32 + 4 = 128      152   24 + 8 * 12 + 1 + 24 = 145
+ *        64  2       128   here          64 + 16 + 32 + 32 + 4 = 148      216   32 + 8 * 16 + 1 + 32 = 193
+ *       128  2       128   here          64 + 16 + 64 + 64 + 4 = 212      232   32 + 8 * 16 + 1 + 32 = 193
+ *       128  2       128   before        64 + 16 + 64 + 64 + 4 = 212      232   32 + 10 * 16 + 1 = 193
+ *       256  2       64    here          32 + 8 + 32 + 128 + 4 = 204      232   32 + 5 * 32 + 1 + 32 = 225
+ *       256  2       64    before        32 + 8 + 128 + 32 + 4 = 204      232   32 + 6 * 16 + 1 + 96 = 225 */
 #include "kernels/tiles/wgmma_fp8_tile.cuh"
 
 namespace attn {
@@ -67,7 +79,9 @@ constexpr Kernel kKernels[] = {
     {{.D = 64, .Dv = 64, .groups = 3, .keys = 96, .slots = 8}, 220, 100},
     {{.D = 64, .Dv = 64, .groups = 2, .keys = 128, .slots = 8}, 220, 122},
     {{.D = 128, .Dv = 128, .groups = 2, .keys = 128, .slots = 8}, 470, 118},
+    {{.D = 128, .Dv = 128, .groups = 2, .keys = 128, .slots = 10, .transposed = 1}, 470, 111},
     {{.D = 256, .Dv = 256, .groups = 2, .keys = 64, .slots = 5, .chunks = 4}, 320, 121},
+    {{.D = 256, .Dv = 256, .groups = 2, .keys = 64, .slots = 6, .sums = 192, .transposed = 1}, 320, 101},
 };
 
 #ifdef __CUDACC__
@@ -84,13 +98,22 @@ static const void *order_handle(const Kernel &kernel) {
     return handle(wgmma_general_order<Config<__nv_bfloat16, kKernels[decltype(row)::value].shape>>);
   });
 }
+static const void *transpose_handle(const Kernel &kernel) {
+  return for_row<std::size(kKernels)>(&kernel - kKernels, [](auto row) -> const void * {
+    constexpr Shape kShape = kKernels[decltype(row)::value].shape;
+    if constexpr (kShape.transposed) return handle(wgmma_fp8_transpose<Config<__nv_bfloat16, kShape>>);
+    return nullptr;
+  });
+}
 #else
+static const void *transpose_handle(const Kernel &) { return nullptr; }
 static const void *main_handle(const Kernel &, enum attn_dtype) { return nullptr; }
 static const void *order_handle(const Kernel &) { return nullptr; }
 constexpr decltype(attn_variant::bind) bind = nullptr;
 #endif
 
-enum { GROUPS, KEYS, PERSISTENT };
+enum { GROUPS, KEYS, PERSISTENT, TRANSPOSE_PASS };
+enum { FASTEST = 2 }; /* a value of TRANSPOSE_PASS */
 
 static const attn_tunable tunables[] = {
     {.name = "warpgroups",
@@ -101,6 +124,10 @@ static const attn_tunable tunables[] = {
      .max = 1,
      .default_value = 1,
      .help = "1: one block per SM loops over the q tiles, 0: one block per q tile"},
+    {.name = "transpose_pass",
+     .max = FASTEST,
+     .default_value = FASTEST,
+     .help = "1: a pass before the kernel transposes V, 0: the kernel does, 2: what is fastest for the shape"},
     {.name = nullptr},
 };
 
@@ -110,8 +137,19 @@ static bool fits(const Kernel &kernel, const attn_problem &shape, const attn_tun
   };
   /* A tile of keys has one scale. */
   const bool has_scales = shape.scales != ATTN_SCALES_BLOCK || ATTN_SCALE_KEYS % kernel.shape.keys == 0;
-  return shape.D <= kernel.shape.D && shape.Dv <= kernel.shape.Dv && has_scales &&
-         any_or(GROUPS, kernel.shape.groups) && any_or(KEYS, kernel.shape.keys);
+  const bool is_asked =
+      t.value[TRANSPOSE_PASS] == FASTEST || (uint32_t)t.value[TRANSPOSE_PASS] == kernel.shape.transposed;
+  /* The pass that transposes takes sequences of one length. */
+  const bool can_pass = !attn_is_ragged(&shape) && transposed_tiles(shape, kernel.shape) <= INT32_MAX;
+  return shape.D <= kernel.shape.D && shape.Dv <= kernel.shape.Dv && has_scales && is_asked &&
+         (can_pass || !kernel.shape.transposed) && any_or(GROUPS, kernel.shape.groups) &&
+         any_or(KEYS, kernel.shape.keys);
+}
+
+/* What a pass that transposes V takes, in units of 10 ns: 3 us, and 3.5 TB/s. */
+static double transpose_cost(const attn_problem &shape, const Kernel &kernel) {
+  if (!kernel.shape.transposed) return 0;
+  return 300 + 2.0 * (double)transposed_tiles(shape, kernel.shape) * v_rows(kernel.shape) * 128 / 35e3;
 }
 
 static const Kernel *choose(const attn_problem &shape, const attn_tuning &tuning, uint32_t sms) {
@@ -122,7 +160,8 @@ static const Kernel *choose(const attn_problem &shape, const attn_tuning &tuning
     /* A kernel of a larger D multiplies zeros. */
     if (best != nullptr && kernel.shape.D > best->shape.D) break;
     const double cost =
-        wgmma_general::cost(shape, rows(kernel.shape), kernel.shape.keys, kernel.turn, kernel.step, sms);
+        wgmma_general::cost(shape, rows(kernel.shape), kernel.shape.keys, kernel.turn, kernel.step, sms) +
+        transpose_cost(shape, kernel);
     if (best == nullptr || cost < least) best = &kernel, least = cost;
   }
   return best;
@@ -138,7 +177,10 @@ static struct status bind(const attn_problem *shape, const attn_plan *plan, cons
     TRY(params_make(*shape, *buffers, kernel.shape, plan->pass[main].grid[0], (double)kernel.turn / kernel.step,
                     &params));
     put_args(args[main], params);
-    if (main > 0) put_args(args[0], wgmma_general::order_params(*shape, *buffers, rows(kernel.shape)));
+    if (kernel.shape.transposed)
+      put_args(args[0], transpose_params(*shape, *buffers, kernel.shape));
+    else if (main > 0)
+      put_args(args[0], wgmma_general::order_params(*shape, *buffers, rows(kernel.shape)));
     return status_ok();
   }
   return status_make(STATUS_INTERNAL, "wgmma_fp8: the plan has another variant's kernel");
@@ -156,12 +198,27 @@ static const char *supports(const attn_problem *shape, const attn_tuning *tuning
   return refusal != nullptr ? refusal : check_device(*device, smem_bytes(kernel->shape));
 }
 
+static void add_transpose(const attn_problem &shape, const Kernel &kernel, attn_plan *plan) {
+  const Shape &s = kernel.shape;
+  const uint64_t tiles = transposed_tiles(shape, s);
+  plan->pass[1] = plan->pass[0];
+  plan->pass_count = 2;
+  plan->workspace_bytes = tiles * v_rows(s) * 128;
+  attn_pass &pass = plan->pass[0];
+  pass.name = "transpose";
+  pass.kernel = transpose_handle(kernel);
+  set_grid(pass, (uint32_t)tiles, ATTN_COVERS_B | ATTN_COVERS_HKV | ATTN_COVERS_SPLIT, 1, ATTN_COVERS_NOTHING, 1,
+           ATTN_COVERS_NOTHING);
+  set_block(pass, s.Dv / 4 * (s.keys / 16), 0, 0);
+}
+
 static void plan(const attn_problem *shape, const attn_tuning *tuning, const device_info *device, attn_plan *plan) {
   const Kernel &kernel = *choose(*shape, *tuning, device->sms);
   const Shape &s = kernel.shape;
   plan->stages = s.slots / 2;
   wgmma_general::plan_passes(*shape, rows(s), s.keys, s.groups, tuning->value[PERSISTENT] ? device->sms : 0,
                              smem_bytes(s), order_handle(kernel), main_handle(kernel, attn_out_dtype(shape)), plan);
+  if (s.transposed) add_transpose(*shape, kernel, plan);
 }
 
 }  // namespace wgmma_fp8
@@ -170,7 +227,9 @@ static void plan(const attn_problem *shape, const attn_tuning *tuning, const dev
 
 extern "C" const struct attn_variant attn_variant_wgmma_fp8 = {
     .name = "wgmma_fp8",
-    .summary = "Hopper: wgmma of e4m3 with scales, V transposed on chip, sums added in fp32; windows, ragged batches",
+    .summary =
+        "Hopper: wgmma of e4m3 with scales, V transposed by the kernel or before it, sums in fp32; windows, ragged "
+        "batches",
     .limits = "compute capability 9.0",
     .runs_on = DEVICE_CUDA,
     .math = ATTN_MATH_WGMMA,

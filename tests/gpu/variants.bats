@@ -72,13 +72,15 @@ decode_general,decode_general:warps=2,blocks=2,split_kv,split_kv_atomic,one_quer
 }
 
 @test "e4m3 with its scales is right in every variant that takes it, and no other takes it" {
-  attn --sweep tests/data/sweeps/axes_e4m3.json --device cuda --check-only --json "$TMP/r.json"
+  attn --sweep tests/data/sweeps/axes_e4m3.json --variants serial,scalar,wgmma_fp8,wgmma_fp8:transpose_pass=0,wgmma_fp8:transpose_pass=1 --device cuda --check-only --json "$TMP/r.json"
   expect_status 0
   # serial and scalar take no head dimension beyond 128.
   expect_json "$TMP/r.json" 'all(r["status"] == "ok" or r["shape"]["D"] > 128 for r in d["results"] if r["variant"] in ("serial", "scalar"))'
   expect_json "$TMP/r.json" 'len(d["results"]) > 400'
   expect_json "$TMP/r.json" '{r["status"] for r in d["results"]} <= {"ok", "skipped"}'
-  expect_json "$TMP/r.json" 'sum(r["status"] == "ok" for r in d["results"] if r["variant"] == "wgmma_fp8") > 100'
+  for variant in wgmma_fp8 wgmma_fp8:transpose_pass=0 wgmma_fp8:transpose_pass=1; do
+    expect_json "$TMP/r.json" "sum(r['status'] == 'ok' for r in d['results'] if r['variant'] == '$variant') > 100"
+  done
   expect_json "$TMP/r.json" 'all(0 < r["check"]["oracle"]["quantisation_rmse"] <= r["check"]["oracle"]["quantisation_max"]
     for r in d["results"] if r["status"] == "ok")'
   attn --shape B=1,H=2,S=512,D=64,e4m3 --device cuda --check-only --variants wgmma,mma_swizzle,cudnn --json "$TMP/r.json"
@@ -99,7 +101,7 @@ decode_general,decode_general:warps=2,blocks=2,split_kv,split_kv_atomic,one_quer
   local seed=$RANDOM
   echo "tests/data/random_sweep.py $seed 1500"
   python tests/data/random_sweep.py "$seed" 1500 >"$TMP/s.json"
-  must 0 attn --sweep "$TMP/s.json" --variants serial,scalar,wgmma,wgmma_general,wgmma_paged,wgmma_fp8,decode_general,decode_general:warps=2,blocks=3,mla,cudnn --device cuda --check-only --json "$TMP/r.json"
+  must 0 attn --sweep "$TMP/s.json" --variants serial,scalar,wgmma,wgmma_general,wgmma_paged,wgmma_fp8,wgmma_fp8:transpose_pass=1,decode_general,decode_general:warps=2,blocks=3,mla,cudnn --device cuda --check-only --json "$TMP/r.json"
   expect_json "$TMP/r.json" '{r["status"] for r in d["results"]} == {"ok", "skipped"}'
   expect_json "$TMP/r.json" 'all(r["status"] == "ok" for r in d["results"] if r["variant"] in ("serial", "scalar"))'
 }

@@ -100,15 +100,18 @@ emulate_part() {
 @test "wgmma_fp8 is right for every D, kind of scales, mask and layout" {
   emulate_part 12 83 emulated_wgmma_fp8 tests/data/sweeps/emulated_e4m3.json
   emulate_part 18 70 emulated_wgmma_fp8:warpgroups=2,emulated_wgmma_fp8:persistent=0 tests/data/sweeps/emulated_e4m3.json --filter D=64
+  emulate_part 18 80 emulated_wgmma_fp8:transpose_pass=1 tests/data/sweeps/emulated_e4m3.json
 }
 
 @test "the error of wgmma_fp8 does not grow with the keys where tensor cores cut sums to 14 bits" {
-  local keys
-  for keys in 1024 8192; do
-    ATTN_EMULATED_CUT=1 emulate emulated_wgmma_fp8 --shape "B=1,H=1,S=64x$keys,D=64,e4m3"
-    json "$TMP/r.json" 'd["results"][0]["check"]["rel_frobenius"]' >"$TMP/$keys"
+  local keys variant
+  for variant in "emulated_wgmma_fp8 D=64" "emulated_wgmma_fp8:transpose_pass=1 D=256"; do
+    for keys in 1024 8192; do
+      ATTN_EMULATED_CUT=1 emulate "${variant% *}" --shape "B=1,${variant#* },H=1,S=64x$keys,e4m3"
+      json "$TMP/r.json" 'd["results"][0]["check"]["rel_frobenius"]' >"$TMP/$keys"
+    done
+    python -c "import sys; short, long = map(float, sys.argv[1:]); assert long <= 1.2 * short, (short, long)" "$(<"$TMP/1024")" "$(<"$TMP/8192")"
   done
-  python -c "import sys; short, long = map(float, sys.argv[1:]); assert long <= 1.2 * short, (short, long)" "$(<"$TMP/1024")" "$(<"$TMP/8192")"
 }
 
 @test "the GPU's fp64 reference says what the CPU's oracle says of every row, where caps bring scores together too" {

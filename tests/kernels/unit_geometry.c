@@ -933,6 +933,29 @@ TEST(wgmma_fp8_takes_a_kernel_that_holds_d_and_whose_tiles_have_one_scale) {
   assert_non_null(refusal(&p));
 }
 
+/* A pass that transposes V pays where many queries read it; it writes each tile of 128 keys, or of 64 beyond D = 128.
+ */
+TEST(wgmma_fp8_transposes_v_before_the_kernel_where_queries_are_many) {
+  static const struct {
+    uint32_t Sq, Skv, D, tiles; /* of a head; 0: the kernel transposes */
+  } rows[] = {{16384, 16384, 128, 128}, {16384, 16384, 256, 256}, {16384, 10000, 208, 157},
+              {128, 2048, 128, 0},      {128, 2048, 256, 0},      {16384, 16384, 64, 0}};
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    struct point p = point_of("wgmma_fp8", "h200", square(2, 16, rows[i].Sq, rows[i].D, ATTN_E4M3));
+    p.shape.Skv = rows[i].Skv;
+    const struct attn_plan plan = plan_of(&p);
+    assert_int_equal(plan.pass_count, rows[i].tiles > 0 ? 2 : 1);
+    if (rows[i].tiles == 0) continue;
+    assert_string_equal(plan.pass[0].name, "transpose");
+    assert_int_equal(plan.pass[0].grid[0], 2 * 16 * rows[i].tiles);
+    assert_int_equal(plan.workspace_bytes, 2 * 16 * rows[i].tiles * 16384);
+    p.tuning.value[3] = 0; /* transpose_pass */
+    assert_int_equal(plan_of(&p).pass_count, 1);
+    p.tuning.value[3] = 1, p.shape.batch.drawn = 1;
+    assert_non_null(refusal(&p));
+  }
+}
+
 TEST(wgmma_tunables_name_a_kernel_or_are_refused) {
   enum { WG_GROUPS, WG_KEYS, WG_CLUSTER = 6, WG_PERSISTENT };
   struct point p = point_of("wgmma", "h200", square(4, 16, 4096, 64, ATTN_F16));
