@@ -166,6 +166,8 @@ struct Config {
   static constexpr uint32_t kParts = kTransposed ? 128 / kKeys : 1, kPart = kChunk / kParts;
   static constexpr uint32_t kSums = S_.sums,
                             kHeld = S_.Dv - S_.sums; /* columns with sums in shared memory; the others */
+  /* To add to many sums in shared memory takes long: it then is done while the other warpgroup has its turn. */
+  static constexpr bool kAddsBeforeTurn = S_.sums > 64;
   /* Tiles that are summed in the tensor cores, in 14 bits: at most the 512 keys that the check of e4m3 asks for
    * (kernels/bounds.h). */
   static constexpr uint32_t kSummed = kChunks > 1 ? 1 : 512 / kKeys;
@@ -352,7 +354,8 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
   bool has_sums;
   float part_total[4]; /* of a tile, for each row i in 2 i and 2 i + 1: sums of the weights as they are rounded */
   float total[2];      /* for each row, the thread's part: the sum of part_total over the tiles before */
-  uint32_t w[C::kKeys / 8]; /* weights, the A operand */
+  using Weights = uint32_t[C::kKeys / 8];
+  Weights w; /* weights, the A operand */
   /* For each row: what part, part_total, and P V under way are to be multiplied by to be relative to the reference as
    * it is. */
   float shrink[2];
@@ -551,14 +554,14 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
   }
 
   /* Packs the weights of UNSEEN scores, on higher references where they do not fit. K is still in its slot. */
-  __device__ __forceinline__ void pack_unseen(uint32_t slot, uint32_t round) {
-    pack();
+  __device__ __forceinline__ void pack_unseen(Weights &w, uint32_t slot, uint32_t round) {
+    pack(w);
     uint32_t sign = 0; /* of a byte: set where a byte of w is 0x7e or 0x7f, which are 448 and NaN */
 #pragma unroll
     for (uint32_t i = 0; i < C::kKeys / 8; ++i) sign |= w[i] + 0x02020202;
     if (!__any_sync(kFullWarp, (sign & 0x80808080) != 0)) return;
     raise_again(slot, round);
-    pack();
+    pack(w);
   }
   /* Adds the weights, before they are rounded, to what LSE or a sink needs. */
   __device__ __forceinline__ void add_to_sum() {
@@ -567,7 +570,7 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
     add_weights(sum);
     softmax.sum[0] += sum[0], softmax.sum[1] += sum[1];
   }
-  __device__ __forceinline__ void pack() {
+  __device__ __forceinline__ void pack(Weights &w) const {
 #pragma unroll
     for (uint32_t k = 0; k < C::kKeys / 32; ++k)
 #pragma unroll
@@ -633,7 +636,7 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
   /* The same of part and the sums, of which several are read at once. */
   template <typename With>
   __device__ __forceinline__ void for_sums(uint32_t sums, const float (&f)[2], const With &with) {
-    constexpr uint32_t kAtOnce = 16;
+    constexpr uint32_t kAtOnce = 8;
     static_assert(C::kSums / 2 % kAtOnce == 0);
 #pragma unroll
     for (uint32_t j = 0; j < C::kSums / 2; j += kAtOnce) {
@@ -687,12 +690,12 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
   /* One tile further: `tile` is the one whose scores are begun, the weights are those of the tile after it. */
   template <Kind K>
   __device__ __forceinline__ void step(uint32_t round, uint32_t tile, bool is_masked, bool gives_room) {
-    if constexpr (C::kSums > 0) prepare_part(round, tile + 2); /* takes long, so the other warpgroup has the turn */
+    if constexpr (C::kAddsBeforeTurn) prepare_part(round, tile + 2);
     const uint32_t k = acquire();
     begin_turn();
     fence();
     start_qk(k, round);
-    if constexpr (C::kSums == 0) prepare_part(round, tile + 2);
+    if constexpr (!C::kAddsBeforeTurn) prepare_part(round, tile + 2);
     const uint32_t v = acquire();
     start_pv(v, 0);
     ++summed;
@@ -707,15 +710,28 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
     weigh<K>(round, tile, is_masked, [&](uint32_t chunk) {
       if (chunk < C::kChunks) next_chunk(v, chunk, scale);
     });
+    /* The weights are packed, and looked at, while P V of the tile before reads others. */
+    constexpr bool kPacksEarly = K == UNSEEN && C::kSums > 0;
+    Weights next;
+    if constexpr (kPacksEarly) {
+      pack_unseen(next, k, round);
+      release(k);
+      hopper::pin(next);
+    }
     this->template wait<0>();
     pin_part(), hopper::pin(part_total), hopper::pin(w);
     release(v);
-    if constexpr (K == UNSEEN) {
-      pack_unseen(k, round);
+    if constexpr (kPacksEarly) {
+      /* What the compiler takes for a copy would get the registers of w, which P V still reads where next is made. */
+      const uint32_t zero = round >> 31;
+#pragma unroll
+      for (uint32_t i = 0; i < C::kKeys / 8; ++i) w[i] = next[i] ^ zero;
+    } else if constexpr (K == UNSEEN) {
+      pack_unseen(w, k, round);
       release(k);
     } else {
       if (gives_room) give_room();
-      pack();
+      pack(w);
     }
     add_to_sum();
   }
@@ -735,7 +751,7 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
     release(k);
     if (tile == first) release_q(round);
     weigh<SEEN>(round, tile, true, [](uint32_t) {});
-    pack();
+    pack(w);
     add_to_sum();
     grew = false;                                   /* nothing was summed before */
     if ((work_info(round).z & 0xffff) > 0) drop(1); /* V of the last tile before them */

@@ -34,34 +34,34 @@
  *   None of these gained: to start the products of one half of the keys while the other half's weights are
  *   made; to let one warpgroup at a time make exponentials; warpgroups that start products without taking
  *   turns; two warpgroups of 128 keys instead of three of 96 at D = 64; a quarter of the exponentials as
- *   polynomials (1 % slower; 5 % at D = 256); to pack weights before P V is waited for (4 % slower).
- *   A warpgroup that did the products and then the softmax of two tiles at a time reached 800 TFLOP/s instead of
- *   944 at D = 128, and 983 instead of 978 at D = 256, so it was not kept. Two sets of scores, so that a tile's are
- * begun before those of the tile before it are weighed, took 3 % less time at D = 64 with two warpgroups, which is 12
- * % more than with three, and 4 to 12 % more at D = 128, where the fp32 sums then lay in shared memory.
+ *   polynomials (1 % slower; 5 % at D = 256); to pack weights before P V is waited for, where V is transposed here (4
+ * % slower). A warpgroup that did the products and then the softmax of two tiles at a time reached 800 TFLOP/s
+ * instead of 944 at D = 128, and 983 instead of 978 at D = 256, so it was not kept. Two sets of scores, so that a
+ * tile's are begun before those of the tile before it are weighed, took 3 % less time at D = 64 with two warpgroups,
+ * which is 12 % more than with three, and 4 to 12 % more at D = 128, where the fp32 sums then lay in shared memory.
  *
  *   At D = 256 two things bounded the time side by side: four chunks of P V, each of which was waited for and added
  *   alone, and the two warps that transpose. 8192 keys took 2.01 million clocks. Without chunks they took 1.87
  * million, without transposing 1.89 million, and without both 1.26 million. So where V is transposed before, P V of a
- * tile is one step, and three quarters of the fp32 sums lie in shared memory: 1.69 million. 0.17 million of these are
- * spent on the look at packed weights. Adding to the sums cost 0.37 million while it held up the other warpgroup's
- * turn, with one read in flight at a time, and half of that since. At D = 128 the pass before saves 5 % of the
- * clocks.
+ * tile is one step, and most of the fp32 sums lie in shared memory. That took 1.86 million clocks. It took 1.69
+ * million when the sums were added to before the warpgroup's turn, with several reads in flight, and takes 1.57
+ * million since the weights are packed, and looked at, under P V of the tile before. About 0.2 million are still
+ * spent on the sums. At D = 128 the same took the clocks of 8192 keys from 1.07 million to 0.99 million.
  *
  * Cannot: run on another compute capability than 9.0; write O in fp32; take K and V of another type than Q; read
  *   pages or lists of blocks.
  *
- * Budget, registers per thread: scores keys / 2, weights keys / 8, P V that was not yet added Dv / chunks / 2, fp32
- * sums of the columns that have none in shared memory / 2, 4 for the sums of weights. Shared memory, KB: Q, slots,
- * ones, V that waits to be transposed, fp32 sums.
+ * Budget, registers per thread: scores keys / 2, weights keys / 8 (twice where they are packed early), P V that was
+ * not yet added Dv / chunks / 2, fp32 sums of the columns that have none in shared memory / 2, 4 for the sums of
+ * weights. Shared memory, KB: Q, slots, ones, V that waits to be transposed, fp32 sums.
  *
  *        D   groups  keys  V transposed  registers                        of    shared memory
  *        64  3       96    here          48 + 12 + 32 + 32 + 4 = 128      152   24 + 8 * 12 + 1 + 24 = 145
  *        64  2       128   here          64 + 16 + 32 + 32 + 4 = 148      216   32 + 8 * 16 + 1 + 32 = 193
  *       128  2       128   here          64 + 16 + 64 + 64 + 4 = 212      232   32 + 8 * 16 + 1 + 32 = 193
- *       128  2       128   before        64 + 16 + 64 + 64 + 4 = 212      232   32 + 10 * 16 + 1 = 193
+ *       128  2       128   before        64 + 32 + 64 + 32 + 4 = 196      232   32 + 8 * 16 + 1 + 32 = 193
  *       256  2       64    here          32 + 8 + 32 + 128 + 4 = 204      232   32 + 5 * 32 + 1 + 32 = 225
- *       256  2       64    before        32 + 8 + 128 + 32 + 4 = 204      232   32 + 6 * 16 + 1 + 96 = 225 */
+ *       256  2       64    before        32 + 16 + 128 + 24 + 4 = 204     232   32 + 5 * 16 + 1 + 104 = 217 */
 #include "kernels/tiles/wgmma_fp8_tile.cuh"
 
 namespace attn {
@@ -79,9 +79,9 @@ constexpr Kernel kKernels[] = {
     {{.D = 64, .Dv = 64, .groups = 3, .keys = 96, .slots = 8}, 220, 100},
     {{.D = 64, .Dv = 64, .groups = 2, .keys = 128, .slots = 8}, 220, 122},
     {{.D = 128, .Dv = 128, .groups = 2, .keys = 128, .slots = 8}, 470, 118},
-    {{.D = 128, .Dv = 128, .groups = 2, .keys = 128, .slots = 10, .transposed = 1}, 470, 111},
+    {{.D = 128, .Dv = 128, .groups = 2, .keys = 128, .slots = 8, .sums = 64, .transposed = 1}, 470, 109},
     {{.D = 256, .Dv = 256, .groups = 2, .keys = 64, .slots = 5, .chunks = 4}, 320, 121},
-    {{.D = 256, .Dv = 256, .groups = 2, .keys = 64, .slots = 6, .sums = 192, .transposed = 1}, 320, 101},
+    {{.D = 256, .Dv = 256, .groups = 2, .keys = 64, .slots = 5, .sums = 208, .transposed = 1}, 320, 94},
 };
 
 #ifdef __CUDACC__
