@@ -11,7 +11,7 @@ import resource
 import subprocess
 import sys
 
-VARIANTS = ["cpu_ref", "cpu_flash", "serial", "scalar"]
+VARIANTS = ["cpu_ref", "cpu_flash", "loaded_one", "loaded_two"]  # what a CPU computes
 
 
 def processes_of(time, count, row):

@@ -5,18 +5,18 @@
  * ring, where the warpgroups find it in the place of V. 16-bit words are transposed by ldmatrix.trans, bytes by prmt.
  * That leaves keys in another order than they had: of 16 keys, thread i of a quad holds 2 i, 2 i + 1, 8 + 2 i and 9 +
  * 2 i side by side. It is the order in which the accumulators of S have them, so P is packed without a shuffle.
- * Where sequences are long, a kernel before this one transposes V instead, once, and the copy engine brings its tiles
- * to the ring.
+ * Where that is estimated to be faster, a pass before this kernel transposes V (wgmma_fp8_transpose), and the copy
+ * engine brings tiles of the transposed V to the ring. That pass takes sequences of one length.
  *
  * A weight is 2^(exponent - reference), where the exponent is the score times the softmax scale times log2(e). When a
  * row's reference is set, its largest weight becomes 2^8, which is exact, and few of the others are subnormal. The
  * maxima are looked for in the first tiles that a row visits, in masked tiles, and in every tile where there is a
  * soft cap, a sink or a scale for each block of keys. There the reference is raised where a weight would not fit
- * e4m3, which rounds what is 432 = 2^8.75 or more to its largest number, 448. All other tiles keep the reference. If
- * a weight of the warp is packed as 448 or NaN, the reference is raised and the weights are scaled (`raise_again`).
- * If one of them is infinite, the scores are multiplied once more. So that this is rare, rows whose weights add up to
- * several times the largest one get a reference that is higher by 2. What they lose by subnormal weights is small
- * beside what they lose by the rounding of the others.
+ * e4m3, which rounds what is 432 or more, which is slightly above 2^8.75, to its largest number, 448. All other tiles
+ * keep the reference. If a weight of the warp is packed as 448 or NaN, the reference is raised and the weights are
+ * scaled (`raise_again`). If one of them is 2^120 or more, or NaN, the warp computes its scores again. So that this
+ * is rare, rows whose weights add up to several times the largest one get a reference that is higher by 2. What they
+ * lose by subnormal weights is small beside what they lose by the rounding of the others.
  *
  * So the largest weight may be rounded as well. O is divided by the sum of the rounded weights, from which most of
  * that error cancels, and all of it where one key has all the weight. The tensor cores make this sum: one more
@@ -24,9 +24,10 @@
  * bits. The log-sum-exp is of the weights before they are rounded. With a sink less cancels. Then every tile is
  * looked through, the largest weight stays exact, and O is divided by the sum of the unrounded weights.
  *
- * The tensor cores' sums of e4m3 have 14 bits. `part` holds P V of at most 512 keys, which is then added to the fp32
- * sums in `o`. Where registers do not hold all columns beside `o`, either `part` holds a chunk of the columns of one
- * tile, and P V takes one product for each chunk; or most of the fp32 sums lie in shared memory. */
+ * The tensor cores' sums of e4m3 have 14 bits. `part` holds P V of at most 512 keys, or of one tile where there are
+ * scales for blocks of keys or chunks. It is then added to fp32 sums. These are in `o` or, for the last `sums`
+ * columns, in shared memory, where registers are too few for o, part and two sets of weights. With chunks, part holds
+ * a part of the columns of one tile, and P V of a tile is computed one chunk after another. */
 #ifndef ATTNBENCH_KERNELS_WGMMA_FP8_TILE_CUH
 #define ATTNBENCH_KERNELS_WGMMA_FP8_TILE_CUH
 
@@ -39,12 +40,12 @@ using wgmma_tile::kWorkInfos;
 constexpr uint32_t kSlabColumns = 128; /* of a slab's row */
 
 struct Shape {
-  uint32_t D, Dv;      /* at most so many columns; those beyond a tensor's are zeros */
-  uint32_t groups;     /* warpgroups that multiply, 64 query rows each */
-  uint32_t keys;       /* of a tile; a multiple of 32, at most 128 */
-  uint32_t slots;      /* tiles in the ring, of K and of transposed V together */
-  uint32_t chunks = 1; /* products that make P V of a tile; Dv / chunks columns each */
-  uint32_t sums = 0;   /* columns, the last ones, whose fp32 sums lie in shared memory, since registers are too few */
+  uint32_t D, Dv;          /* at most so many columns; those beyond a tensor's are zeros */
+  uint32_t groups;         /* warpgroups that multiply, 64 query rows each */
+  uint32_t keys;           /* of a tile; a multiple of 32, at most 128 */
+  uint32_t slots;          /* tiles in the ring, of K and of transposed V together */
+  uint32_t chunks = 1;     /* steps in which P V of a tile is computed; Dv / chunks columns each */
+  uint32_t sums = 0;       /* so many columns, the last ones, have their fp32 sums in shared memory */
   uint32_t transposed = 0; /* 1: V was transposed by a pass before the kernel (wgmma_fp8_transpose) */
 };
 
@@ -68,7 +69,7 @@ constexpr ATTN_HD uint32_t sum_bytes(const Shape &s) { return s.sums / 2 * 128 *
  * With the swizzle, those are the first 16 bytes of each row. */
 constexpr uint32_t kOnesBytes = 1024;
 
-/* Work infos [kWorkInfos][groups] of 16 + 32 + 16 bytes, barriers [buffers + slots + raw_slots][2]. */
+/* Work infos [kWorkInfos][groups] of 16 + 32 + 16 bytes, barriers [buffers * groups + slots + raw_slots][2]. */
 constexpr ATTN_HD uint32_t info_bytes(const Shape &s, uint32_t q_buffers) {
   return kWorkInfos * s.groups * 64 + 16 * (q_buffers * s.groups + s.slots + raw_slots(s));
 }
@@ -162,11 +163,13 @@ struct Config {
   static constexpr uint32_t kChunks = S_.chunks, kChunk = S_.Dv / S_.chunks;
   static constexpr bool kTransposed = S_.transposed;
   static constexpr uint32_t kRawSlots = raw_slots(S_), kVBytes = v_rows(S_) * 128;
-  /* Each of the columns that share a row of transposed V takes a product of its own, of kPart columns. */
+  /* A row of V that was transposed before holds kParts columns. P V is computed in kParts products: product i takes
+   * column i of every row, kPart columns in all. */
   static constexpr uint32_t kParts = kTransposed ? 128 / kKeys : 1, kPart = kChunk / kParts;
-  static constexpr uint32_t kSums = S_.sums,
-                            kHeld = S_.Dv - S_.sums; /* columns with sums in shared memory; the others */
-  /* To add to many sums in shared memory takes long: it then is done while the other warpgroup has its turn. */
+  static constexpr uint32_t kSums = S_.sums;         /* columns whose fp32 sums are in shared memory */
+  static constexpr uint32_t kHeld = S_.Dv - S_.sums; /* columns whose fp32 sums are in registers */
+  /* part is added to its sums before the warpgroup's turn, so that many additions to shared memory overlap the turn
+   * of the other warpgroup. */
   static constexpr bool kAddsBeforeTurn = S_.sums > 64;
   /* Tiles that are summed in the tensor cores, in 14 bits: at most the 512 keys that the check of e4m3 asks for
    * (kernels/bounds.h). */
@@ -348,8 +351,8 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
 
   /* As o, of a chunk of columns: P V of the tiles that were not yet added to the sums. */
   float part[C::kParts][C::kPart / 2];
-  /* Of the sums in shared memory: for each row, what they are to be multiplied by, and whether they were written in
-   * this round. o has the sums of the other columns, and of all columns when the output is written. */
+  /* sums_shrink: for each row, what its sums in shared memory are to be multiplied by. has_sums: this round has
+   * stored some. o has the sums of the first kHeld columns and, after add_last, of all columns. */
   float sums_shrink[2];
   bool has_sums;
   float part_total[4]; /* of a tile, for each row i in 2 i and 2 i + 1: sums of the weights as they are rounded */
@@ -580,7 +583,7 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
       }
   }
 
-  /* Adds part, which has been waited for, to the sums of a chunk of columns, times `scale`. */
+  /* Adds part * shrink * scale to the fp32 sums of a chunk of columns. P V must be complete. */
   __device__ __forceinline__ void add(uint32_t chunk, float scale) {
     const float f[2] = {shrink[0] * scale, shrink[1] * scale};
     add_held(chunk, f);
@@ -596,7 +599,7 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
       sums_shrink[0] = sums_shrink[1] = 1.0f;
     }
   }
-  /* The same for the last time: o then has all sums. */
+  /* As add, for the last tiles of a round: o then has the sums of all columns. Overwrites part. */
   __device__ __forceinline__ void add_last(float scale) {
     const float f[2] = {shrink[0] * scale, shrink[1] * scale};
     add_held(C::kChunks - 1, f);
@@ -605,12 +608,13 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
 #pragma unroll
         for (uint32_t i = 0; i < 4; ++i) o[C::kHeld / 2 + j + i] = x[i];
       };
-      if (has_sums)
+      if (has_sums) {
         for_sums(Layout<C>{at}.sums(group), f, to_o);
-      else
+      } else {
         for_parts(f, to_o);
-        /* The next wgmma takes part as an operand before it overwrites it. With other values than those of o it would
-         * occupy registers of its own while the output is written. */
+      }
+      /* wgmma has part as an input operand even where it overwrites it. With a copy of o both share registers while
+       * the output is written. */
 #pragma unroll
       for (uint32_t j = 0; j < C::kDv / 2; ++j) part_at(j) = o[j];
     }
@@ -622,7 +626,7 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
       sum = fmaf(part_at(j), f[j / 2 % 2], sum);
     }
   }
-  /* with(j, x): x are the values j to j + 3 of the columns whose sums lie in shared memory, of part alone. */
+  /* For the accumulators whose sums are in shared memory, four at a time: with(j, x), where x is part times f. */
   template <typename With>
   __device__ __forceinline__ void for_parts(const float (&f)[2], const With &with) {
 #pragma unroll
@@ -633,7 +637,7 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
       with(j, x);
     }
   }
-  /* The same of part and the sums, of which several are read at once. */
+  /* As for_parts, where x is the stored sum * sums_shrink + part * f. Eight sums are loaded before they are used. */
   template <typename With>
   __device__ __forceinline__ void for_sums(uint32_t sums, const float (&f)[2], const With &with) {
     constexpr uint32_t kAtOnce = 8;
@@ -665,8 +669,8 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
 #pragma unroll
     for (uint32_t i = 0; i < 2; ++i) total[i] = fmaf(part_total[2 * i] + part_total[2 * i + 1], shrink[i], total[i]);
   }
-  /* Before P V of one more tile: adds part to o where it is full, or makes it relative to the references as they are.
-   * `tile`: the last one in it. */
+  /* Called before P V of one more tile. If part has the most tiles that it may have, adds it to the fp32 sums. If
+   * not, and a reference was raised, multiplies it by shrink. `tile`: the last one that was added to part. */
   __device__ __forceinline__ void prepare_part(uint32_t round, uint32_t tile) {
     if (summed > 0) add_total();
     if (summed == (a.blocks > 0 ? 1 : C::kSummed)) {
@@ -679,7 +683,7 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
     }
     shrink[0] = shrink[1] = 1.0f, grew = false;
   }
-  /* Waits for a chunk of P V, adds it to o and starts the one after it. */
+  /* Waits for a chunk of P V, adds it to its sums and starts the one after it. */
   __device__ __forceinline__ void next_chunk(uint32_t slot, uint32_t chunk, float scale) {
     this->template wait<0>();
     pin_part(), hopper::pin(w);
@@ -687,7 +691,9 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
     start_pv(slot, chunk);
   }
 
-  /* One tile further: `tile` is the one whose scores are begun, the weights are those of the tile after it. */
+  /* One tile further. Tiles are visited from the highest keys to the lowest. The scores of `tile` are started here. w
+   * has the weights of tile + 1, which was visited before it, and P V of that tile is started here too. part has the
+   * tiles up to tile + 2. `gives_room`: rows whose sum of weights is large get a higher reference. */
   template <Kind K>
   __device__ __forceinline__ void step(uint32_t round, uint32_t tile, bool is_masked, bool gives_room) {
     if constexpr (C::kAddsBeforeTurn) prepare_part(round, tile + 2);
@@ -710,7 +716,7 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
     weigh<K>(round, tile, is_masked, [&](uint32_t chunk) {
       if (chunk < C::kChunks) next_chunk(v, chunk, scale);
     });
-    /* The weights are packed, and looked at, while P V of the tile before reads others. */
+    /* The weights of `tile` are packed and checked while P V of tile + 1 still reads w. */
     constexpr bool kPacksEarly = K == UNSEEN && C::kSums > 0;
     Weights next;
     if constexpr (kPacksEarly) {
@@ -722,7 +728,7 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
     pin_part(), hopper::pin(part_total), hopper::pin(w);
     release(v);
     if constexpr (kPacksEarly) {
-      /* What the compiler takes for a copy would get the registers of w, which P V still reads where next is made. */
+      /* A plain copy would let the compiler place `next` in the registers of w, which P V still reads. */
       const uint32_t zero = round >> 31;
 #pragma unroll
       for (uint32_t i = 0; i < C::kKeys / 8; ++i) w[i] = next[i] ^ zero;

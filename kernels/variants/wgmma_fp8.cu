@@ -13,55 +13,64 @@
  *
  * Can win: where products bound the time. Clocks of an SM for one query against one key, by what bounds them:
  *
- *        D   tensor cores   exponentials   issued instructions   shared memory (K, Q, transposed V twice)
- *        64  1/32           1/16           6 / 128               1/64
- *       128  1/16           1/16           5 / 128               3/64
- *       256  1/8            1/16           12 / 128              6/64
+ *        D   tensor cores   exponentials   issued instructions   shared memory
+ *        64  1/32           1/16           6 / 128               4 / 128
+ *       128  1/16           1/16           5 / 128               9 / 128; 8 where a pass transposes V
+ *       256  1/8            1/16           12 / 128              20 / 128; 19 where a pass transposes V
  *
- *   So at D = 64 it cannot be faster than half of the tensor cores' peak.
- *   The kernel does not reach these bounds. A tile of 128 x 128 at D = 128 takes 2000 clocks of an H200, of
- *   which tensor cores and exponentials are busy for 1024 each. Measured alone, with two warpgroups, products
- *   take 1025 clocks, exponentials 1025, and exponentials with their scaling and packing 1230. Accumulators go
- *   through the register file in each step of a product. So while tensor cores are busy, an exponential takes
- *   10.4 clocks of a scheduler instead of 8, and other instructions take up to 1.5 times as long. A look at the
- *   maxima costs 550 clocks a tile, with the waits that its branch makes. fp32 sums of the weights cost 120 to
- *   380 clocks. Adding P V to fp32 sums after each tile costs 100.
- *   Each part of the work was left out alone. The time then fell by these percentages, at D = 64, 128 and 256:
- *   exponentials and the look at packed weights 27, 23, 7; that look alone 7, 5, 5; transposing V 1, 3, 5; adding
- *   to fp32 1, 3, 6; the product with ones 0, 2, 1. A q tile costs 6900 clocks in addition to those of its tiles of
- *   keys. Part of these is spent on misses of the instruction cache: with a fifth less code, 1024 keys take 7 % less
- *   time.
- *   None of these gained: to start the products of one half of the keys while the other half's weights are
- *   made; to let one warpgroup at a time make exponentials; warpgroups that start products without taking
- *   turns; two warpgroups of 128 keys instead of three of 96 at D = 64; a quarter of the exponentials as
- *   polynomials (1 % slower; 5 % at D = 256); to pack weights before P V is waited for, where V is transposed here (4
- * % slower). A warpgroup that did the products and then the softmax of two tiles at a time reached 800 TFLOP/s
- * instead of 944 at D = 128, and 983 instead of 978 at D = 256, so it was not kept. Two sets of scores, so that a
- * tile's are begun before those of the tile before it are weighed, took 3 % less time at D = 64 with two warpgroups,
- * which is 12 % more than with three, and 4 to 12 % more at D = 128, where the fp32 sums then lay in shared memory.
+ *   Shared memory is read by products (Q and K for each warpgroup, transposed V), written by the copy engine, and
+ *   read and written to transpose V or to add to the fp32 sums in it. So at D = 64 it cannot be faster than half of
+ *   the tensor cores' peak.
  *
- *   At D = 256 two things bounded the time side by side: four chunks of P V, each of which was waited for and added
- *   alone, and the two warps that transpose. 8192 keys took 2.01 million clocks. Without chunks they took 1.87
- * million, without transposing 1.89 million, and without both 1.26 million. So where V is transposed before, P V of a
- * tile is one step, and most of the fp32 sums lie in shared memory. That took 1.86 million clocks. It took 1.69
- * million when the sums were added to before the warpgroup's turn, with several reads in flight, and takes 1.57
- * million since the weights are packed, and looked at, under P V of the tile before. About 0.2 million are still
- * spent on the sums. At D = 128 the same took the clocks of 8192 keys from 1.07 million to 0.99 million.
+ *   The kernel does not reach these bounds. This and the next paragraph were measured where the kernel transposes
+ *   V. A tile of 128 x 128 at D = 128 takes 2000 clocks of an H200, of which tensor cores and exponentials are busy
+ *   for 1024 each. Measured alone, with two warpgroups, products take 1025 clocks, exponentials 1025, and
+ *   exponentials with their scaling and packing 1230. Accumulators go through the register file in each step of a
+ *   product. So while tensor cores are busy, a warp's exponential occupies its scheduler for 10.4 clocks instead of
+ *   8, and other instructions take up to 1.5 times as long. A look at the maxima costs 550 clocks a tile, with the
+ *   waits that its branch makes. fp32 sums of the weights cost 120 to 380 clocks. Adding P V to fp32 sums after
+ *   each tile costs 100. Each part of the work was left out alone. The time then fell by these percentages:
+ *
+ *       left out                                           D = 64   128   256
+ *       exponentials and the look at packed weights            27    23     7
+ *       the look at packed weights                              7     5     5
+ *       transposing V                                           1     3     5
+ *       adding to fp32                                          1     3     6
+ *       the product with ones                                   0     2     1
+ *
+ *   A q tile costs 6900 clocks at D = 128, beside the time of its tiles of keys. Part of these is spent on misses
+ *   of the instruction cache: with a fifth less code, 1024 keys take 7 % less time. None of these gained: to start
+ *   the products of one half of the keys while the other half's weights are made; to let one warpgroup at a time
+ *   make exponentials; warpgroups that start products without taking turns; two warpgroups of 128 keys instead of
+ *   three of 96 at D = 64; a quarter of the exponentials as polynomials (1 % slower; 5 % at D = 256); to pack
+ *   weights before P V is waited for, where the kernel transposes V (4 % slower). A warpgroup that did the products
+ *   and then the softmax of two tiles at a time gained 0.5 % at D = 256 and lost 15 % at D = 128. Two sets of
+ *   scores let the products of a tile start before the softmax of the tile before it. At D = 64 with two warpgroups
+ *   this took 3 % less time, which is still 12 % more than with three warpgroups. At D = 128 it took 4 to 12 %
+ *   more.
+ *
+ *   Where the kernel transposes V, (1,16,8192,256) takes 2.01 million clocks: 1.87 without the four chunks of P V,
+ *   each of which is waited for and added alone, 1.89 without transposing, and 1.26 without both. So where a pass
+ *   transposes V, P V has no chunks, and the sums of 208 columns are in shared memory. The clocks then fell to 1.86
+ *   million. They fell to 1.69 when part was added to the sums before the warpgroup's turn, and to 1.55 when
+ *   weights were packed during P V of the tile before. The sums still take about 0.2 million. At D = 128 the same
+ *   took the clocks from 1.07 million to 0.99 million.
  *
  * Cannot: run on another compute capability than 9.0; write O in fp32; take K and V of another type than Q; read
  *   pages or lists of blocks.
  *
- * Budget, registers per thread: scores keys / 2, weights keys / 8 (twice where they are packed early), P V that was
- * not yet added Dv / chunks / 2, fp32 sums of the columns that have none in shared memory / 2, 4 for the sums of
- * weights. Shared memory, KB: Q, slots, ones, V that waits to be transposed, fp32 sums.
+ * Budget, registers per thread: scores keys / 2, weights keys / 8 (twice where they are packed early), part
+ * Dv / chunks / 2, fp32 sums of the columns that have none in shared memory / 2, 4 for the sums of weights. Shared
+ * memory, KB: Q (two buffers where they fit), slots, work infos and barriers 1, block of ones 1, and V that waits to
+ * be transposed or fp32 sums.
  *
  *        D   groups  keys  V transposed  registers                        of    shared memory
- *        64  3       96    here          48 + 12 + 32 + 32 + 4 = 128      152   24 + 8 * 12 + 1 + 24 = 145
- *        64  2       128   here          64 + 16 + 32 + 32 + 4 = 148      216   32 + 8 * 16 + 1 + 32 = 193
- *       128  2       128   here          64 + 16 + 64 + 64 + 4 = 212      232   32 + 8 * 16 + 1 + 32 = 193
- *       128  2       128   before        64 + 32 + 64 + 32 + 4 = 196      232   32 + 8 * 16 + 1 + 32 = 193
- *       256  2       64    here          32 + 8 + 32 + 128 + 4 = 204      232   32 + 5 * 32 + 1 + 32 = 225
- *       256  2       64    before        32 + 16 + 128 + 24 + 4 = 204     232   32 + 5 * 16 + 1 + 104 = 217 */
+ *        64  3       96    here          48 + 12 + 32 + 32 + 4 = 128      152   24 + 8 * 12 + 2 + 24 = 146
+ *        64  2       128   here          64 + 16 + 32 + 32 + 4 = 148      216   32 + 8 * 16 + 2 + 32 = 194
+ *       128  2       128   here          64 + 16 + 64 + 64 + 4 = 212      232   32 + 8 * 16 + 2 + 32 = 194
+ *       128  2       128   before        64 + 32 + 64 + 32 + 4 = 196      232   32 + 8 * 16 + 2 + 32 = 194
+ *       256  2       64    here          32 + 8 + 32 + 128 + 4 = 204      232   32 + 5 * 32 + 2 + 32 = 226
+ *       256  2       64    before        32 + 16 + 128 + 24 + 4 = 204     232   32 + 5 * 16 + 2 + 104 = 218 */
 #include "kernels/tiles/wgmma_fp8_tile.cuh"
 
 namespace attn {
@@ -127,7 +136,8 @@ static const attn_tunable tunables[] = {
     {.name = "transpose_pass",
      .max = FASTEST,
      .default_value = FASTEST,
-     .help = "1: a pass before the kernel transposes V, 0: the kernel does, 2: what is fastest for the shape"},
+     .help = "1: a pass before the kernel transposes V (sequences of one length), 0: the kernel does, 2: what is "
+             "fastest"},
     {.name = nullptr},
 };
 
@@ -135,18 +145,19 @@ static bool fits(const Kernel &kernel, const attn_problem &shape, const attn_tun
   const auto any_or = [&](int which, uint32_t value) {
     return t.value[which] == 0 || (uint32_t)t.value[which] == value;
   };
-  /* A tile of keys has one scale. */
+  /* A tile of keys must not reach into two blocks of keys with scales of their own. */
   const bool has_scales = shape.scales != ATTN_SCALES_BLOCK || ATTN_SCALE_KEYS % kernel.shape.keys == 0;
   const bool is_asked =
       t.value[TRANSPOSE_PASS] == FASTEST || (uint32_t)t.value[TRANSPOSE_PASS] == kernel.shape.transposed;
-  /* The pass that transposes takes sequences of one length. */
+  /* The pass that transposes takes sequences of one length, and numbers the tiles of V by 31 bits. */
   const bool can_pass = !attn_is_ragged(&shape) && transposed_tiles(shape, kernel.shape) <= INT32_MAX;
   return shape.D <= kernel.shape.D && shape.Dv <= kernel.shape.Dv && has_scales && is_asked &&
          (can_pass || !kernel.shape.transposed) && any_or(GROUPS, kernel.shape.groups) &&
          any_or(KEYS, kernel.shape.keys);
 }
 
-/* What a pass that transposes V takes, in units of 10 ns: 3 us, and 3.5 TB/s. */
+/* The estimated time of a pass that transposes V, in units of 10 ns: 3 us for its launch, and one read and one write
+ * of V at 3.5 TB/s. */
 static double transpose_cost(const attn_problem &shape, const Kernel &kernel) {
   if (!kernel.shape.transposed) return 0;
   return 300 + 2.0 * (double)transposed_tiles(shape, kernel.shape) * v_rows(kernel.shape) * 128 / 35e3;
@@ -193,11 +204,13 @@ static const char *supports(const attn_problem *shape, const attn_tuning *tuning
   if (shape->Dv % 16 != 0) return "Dv must be a multiple of 16, as the copy engine takes whole 16-byte units";
   const Kernel *kernel = choose(*shape, *tuning, device->sms);
   if (kernel == nullptr)
-    return "no kernel is compiled for these tunables at this D and Dv: kernels/variants/wgmma_fp8.cu lists them";
+    return "no kernel is compiled for these tunables at this D, Dv and batch: kernels/variants/wgmma_fp8.cu lists "
+           "them";
   const char *refusal = wgmma_general::refusal(*shape);
   return refusal != nullptr ? refusal : check_device(*device, smem_bytes(kernel->shape));
 }
 
+/* Puts the pass that transposes V before the main pass, which is the only one of the plan. */
 static void add_transpose(const attn_problem &shape, const Kernel &kernel, attn_plan *plan) {
   const Shape &s = kernel.shape;
   const uint64_t tiles = transposed_tiles(shape, s);
