@@ -564,18 +564,20 @@ check_head_program() {
 # objects SIDE: what a build compiled variants and references to. Attnbench's Makefile keeps it; another one need not.
 objects() { find "$work/$1/source" -path '*/kernels/*' -name '*.o' \( -path '*/variants/*' -o -path '*/reference/*' \) 2>/dev/null | sort; }
 
-undefined() { readelf -W --symbols "$1" 2>/dev/null | awk '$1 ~ /^[0-9]+:$/ && $7 == "UND" && NF >= 8 { print $8 }' || true; }
-defined() { readelf -W --symbols "$1" 2>/dev/null | awk '$1 ~ /^[0-9]+:$/ && $7 ~ /^[0-9]+$/ && $5 != "LOCAL" && NF >= 8 { print $8 }' || true; }
-
 # Functions of numbers and of memory.
 harmless='(mem(cpy|set|move|cmp)|str(len|n?cmp|n?cpy|r?chr)|v?snprintf)|__[a-z0-9]+_chk|__stack_chk_fail'
 harmless+='|(exp|exp2|log|log2|sqrt|fma|fabs|f?min|f?max|fmod|floor|ceil|trunc|tanh|pow|ldexp|frexp|l?rint|l?round)[fl]?'
 
+# names KIND: of the objects that stdin lists, the names of this kind (symbols).
+names() {
+  local file
+  while read -r file; do symbols "$file"; done | awk -v kind="$1" '$1 == kind { print $4 }' | sort -u
+}
+
 # What the variants of a side call beside these, and beside what the base's kernels/problem/ says of a problem.
 calls_of() {
-  local file
-  comm -23 <(objects "$1" | while read -r file; do undefined "$file"; done | grep -vxE "$harmless" | sort -u) \
-    <(find "$work/base/source" -path '*/kernels/problem/*.o' 2>/dev/null | while read -r file; do defined "$file"; done | sort -u)
+  comm -23 <(objects "$1" | names imports | grep -vxE "$harmless") \
+    <(find "$work/base/source" -path '*/kernels/problem/*.o' 2>/dev/null | names has)
 }
 
 # A variant has no business with files, clocks, signals, threads or other memory than its own: its code runs in the process

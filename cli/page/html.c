@@ -66,16 +66,12 @@ void html_number(FILE *file, double value) {
   fputs(text, file);
 }
 
-void html_number_cell(FILE *file, const char *style, double value) {
-  fprintf(file, "<td class=\"%s\"", style);
-  if (isfinite(value)) fputs(" data-value=\"", file);
-  html_number(file, value);
-  fputs(isfinite(value) ? "\">" : ">", file);
-}
+void html_number_cell(FILE *file, const char *style, double value) { html_labelled_cell(file, style, "", "", value); }
 
 void html_labelled_cell(FILE *file, const char *style, const char *label, const char *unit, double value) {
   const bool is_known = isfinite(value);
-  fprintf(file, "<td class=\"%s\" data-label=\"%s\"", style, label);
+  fprintf(file, "<td class=\"%s\"", style);
+  if (label[0] != '\0') fprintf(file, " data-label=\"%s\"", label);
   if (is_known && unit[0] != '\0') fprintf(file, " data-unit=\"%s\"", unit);
   if (is_known) fputs(" data-value=\"", file);
   html_number(file, value);

@@ -139,7 +139,7 @@ struct html_heading {
 void html_table_open(FILE *, const char *label, const char *caption, const struct html_heading *);
 /* Opens a table's cell of a number, by which the script sorts; NAN: it has none. `style` are classes of style.css. */
 void html_number_cell(FILE *, const char *style, double value);
-/* The same with what a narrow page, where rows are cards, shows around the number; `unit` may be "". */
+/* The same with what a narrow page, where rows are cards, shows around the number; `label` and `unit` may be "". */
 void html_labelled_cell(FILE *, const char *style, const char *label, const char *unit, double value);
 /* The shortest decimal text that reads back as the same value; nothing when it is not finite. */
 void html_number(FILE *, double value);

@@ -449,7 +449,7 @@ static bool has_duration(const struct journal_data *data) {
   return is_one_run(&data->run) && strcmp(data->state, "partial") != 0;
 }
 static const struct record *find_too_long(const struct journal_data *data) {
-  for (size_t i = 0; i < data->record_count && has_duration(data); ++i) {
+  for (size_t i = 0; i < data->record_count; ++i) {
     if (data->records[i].wall_s > 1.01 * data->wall_s) return &data->records[i];
   }
   return NULL;
@@ -459,13 +459,14 @@ static struct status check_run(const char *path, const struct journal_data *data
   if (!calendar_is_second(data->run.started_utc))
     return status_make(STATUS_INPUT, "%s: its run started at \"%s\", which is no date; measure again", path,
                        data->run.started_utc);
-  const struct record *record = find_too_long(data);
-  if (record == NULL && has_duration(data) && is_longer_than_run(data))
+  const struct record *record = has_duration(data) ? find_too_long(data) : NULL;
+  if (record != NULL)
+    return status_make(STATUS_INPUT, "%s: its run took %g s, less than cell %s of %s with %g s; measure again", path,
+                       data->wall_s, record->attn_case.key, record->variant, record->wall_s);
+  if (has_duration(data) && is_longer_than_run(data))
     return status_make(STATUS_INPUT, "%s: its run took %g s, less than its cells together; measure again", path,
                        data->wall_s);
-  if (record == NULL) return check_overheads(path, data);
-  return status_make(STATUS_INPUT, "%s: its run took %g s, less than cell %s of %s with %g s; measure again", path,
-                     data->wall_s, record->attn_case.key, record->variant, record->wall_s);
+  return check_overheads(path, data);
 }
 
 struct status validate_data(const char *path, const struct journal_data *data) {

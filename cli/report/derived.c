@@ -1,27 +1,29 @@
-/* Holds the derived values of a report against the facts that they are made from. */
+/* Checks that the derived values of a report are those that its measured values give. */
 #include <math.h>
 
 #include "cli/report/report.h"
 
-/* A value that the facts give. */
+/* A value that a report quotes, and the one that its measured values give. */
 struct follows {
   const cJSON *item; /* NULL, or no number: it is not there */
   double value;      /* NAN: not known */
 };
 
+bool derived_follows(const cJSON *item, double value) {
+  return !cJSON_IsNumber(item) || isnan(value) || !(fabs(item->valuedouble - value) > 1e-6 * fabs(value));
+}
+
 static struct status check_follows(const struct json_doc *doc, const struct follows *follows, size_t count) {
   for (size_t i = 0; i < count; ++i) {
-    const double value = follows[i].value;
-    if (!cJSON_IsNumber(follows[i].item) || isnan(value)) continue;
-    if (fabs(follows[i].item->valuedouble - value) > 1e-6 * fabs(value))
+    if (!derived_follows(follows[i].item, follows[i].value))
       return json_error(doc, follows[i].item, false, "does not follow from what else the file says, which gives %.9g",
-                        value);
+                        follows[i].value);
   }
   return status_ok();
 }
 #define CHECK_FOLLOWS(doc, follows) check_follows(doc, follows, sizeof(follows) / sizeof *(follows))
 
-/* What a time is as a rate, and as a part of what the device can do. All versions had these formulas. */
+/* The rates and roofs of one mode. All versions had these formulas, so older reports are checked too. */
 static struct status check_rates(const struct json_doc *doc, const cJSON *item, const struct mode_metrics *metrics,
                                  enum time_mode mode) {
   const char *name = time_mode_name(mode);

@@ -1,5 +1,4 @@
 /* A JSON report back into the facts it was made from. Derived keys are not looked at, except between_processes. */
-#include <math.h>
 #include <stdlib.h>
 
 #include "cli/base/owned.h"
@@ -87,7 +86,7 @@ static struct status check_between(const struct json_doc *doc, const cJSON *item
     const double own_us[] = {interval.median_us, interval.low_us, interval.high_us};
     for (size_t i = 0; interval.processes > 0 && i < sizeof keys / sizeof *keys; ++i) {
       const cJSON *us = json_get(between, keys[i]);
-      if (cJSON_IsNumber(us) && fabs(us->valuedouble - own_us[i]) > 1e-6 * own_us[i])
+      if (!derived_follows(us, own_us[i]))
         return json_error(doc, us, false, "does not follow from the %s times of the row's processes, which give %.9g",
                           time_mode_name(mode), own_us[i]);
     }

@@ -91,6 +91,9 @@ struct status report_write_markdown(const struct report *, FILE *);
  * that writing it gives the same report. STATUS_INPUT names the place of an error. The caller frees with
  * journal_free. */
 struct status report_read(const struct json_doc *, struct journal_data *out);
+/* Is this number what it should be, to the digits that a report has? True where there is none, or `value` is NAN: not
+ * known. */
+bool derived_follows(const cJSON *item, double value);
 /* Are the derived values that others quote (operations, bytes, rates, roofs, device time) those that follow from the
  * facts `data`, which were read from this document? STATUS_INPUT names the first that is not. For files that nobody
  * is known to have changed: older versions had the same formulas. */

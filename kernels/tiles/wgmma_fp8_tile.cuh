@@ -591,10 +591,7 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
       hopper::pin(o);
     } else {
       const uint32_t sums = Layout<C>{at}.sums(group);
-      if (has_sums)
-        for_sums(sums, f, [&](uint32_t j, const float(&x)[4]) { store_sums(sums, j, x); });
-      else
-        for_parts(f, [&](uint32_t j, const float(&x)[4]) { store_sums(sums, j, x); });
+      for_sums(sums, f, [&](uint32_t j, const float(&x)[4]) { store_sums(sums, j, x); });
       has_sums = true;
       sums_shrink[0] = sums_shrink[1] = 1.0f;
     }
@@ -604,15 +601,10 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
     const float f[2] = {shrink[0] * scale, shrink[1] * scale};
     add_held(C::kChunks - 1, f);
     if constexpr (C::kSums > 0) {
-      const auto to_o = [&](uint32_t j, const float(&x)[4]) {
+      for_sums(Layout<C>{at}.sums(group), f, [&](uint32_t j, const float(&x)[4]) {
 #pragma unroll
         for (uint32_t i = 0; i < 4; ++i) o[C::kHeld / 2 + j + i] = x[i];
-      };
-      if (has_sums) {
-        for_sums(Layout<C>{at}.sums(group), f, to_o);
-      } else {
-        for_parts(f, to_o);
-      }
+      });
       /* wgmma has part as an input operand even where it overwrites it. With a copy of o both share registers while
        * the output is written. */
 #pragma unroll
@@ -626,22 +618,24 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
       sum = fmaf(part_at(j), f[j / 2 % 2], sum);
     }
   }
-  /* For the accumulators whose sums are in shared memory, four at a time: with(j, x), where x is part times f. */
-  template <typename With>
-  __device__ __forceinline__ void for_parts(const float (&f)[2], const With &with) {
-#pragma unroll
-    for (uint32_t j = 0; j < C::kSums / 2; j += 4) {
-      float x[4];
-#pragma unroll
-      for (uint32_t i = 0; i < 4; ++i) x[i] = part_at(C::kHeld / 2 + j + i) * f[i / 2];
-      with(j, x);
-    }
-  }
-  /* As for_parts, where x is the stored sum * sums_shrink + part * f. Eight sums are loaded before they are used. */
+  /* For the accumulators whose sums are in shared memory, four at a time: with(j, x), where x is the stored sum *
+   * sums_shrink + part * f, or part * f alone where nothing was stored yet. Eight sums are loaded before they are
+   * used.
+   */
   template <typename With>
   __device__ __forceinline__ void for_sums(uint32_t sums, const float (&f)[2], const With &with) {
     constexpr uint32_t kAtOnce = 8;
     static_assert(C::kSums / 2 % kAtOnce == 0);
+    if (!has_sums) {
+#pragma unroll
+      for (uint32_t j = 0; j < C::kSums / 2; j += 4) {
+        float x[4];
+#pragma unroll
+        for (uint32_t i = 0; i < 4; ++i) x[i] = part_at(C::kHeld / 2 + j + i) * f[i / 2];
+        with(j, x);
+      }
+      return;
+    }
 #pragma unroll
     for (uint32_t j = 0; j < C::kSums / 2; j += kAtOnce) {
       uint4 before[kAtOnce / 4];

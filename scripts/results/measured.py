@@ -1,5 +1,5 @@
 """The committed measurements of one GPU, by sweep and by (case, variant)."""
-from lib.reports import hot_us, is_vendors
+from lib.reports import hot_us, is_vendors, speedup
 
 TORCH = "torch_"
 PICKER = "auto"  # runs another variant's kernels
@@ -68,7 +68,6 @@ def own_best(rows):
     """(variant, row) of the fastest measured row that is not a vendor's, or None: by the ratio to the reference in turns where all have
     one, as attnbench's own table decides, else by hot medians."""
     timed = [(name, row) for name, row in rows.items() if row["time"] and not is_vendors(row) and name != PICKER]
-    ratios = {name: ((row["speedup_vs"] or {}).get("hot") or {}).get("ratio") for name, row in timed}
-    if timed and None not in ratios.values():
-        return max(timed, key=lambda item: ratios[item[0]])
+    if timed and all(speedup(row) for _, row in timed):
+        return max(timed, key=lambda item: speedup(item[1]))
     return min(timed, key=lambda item: hot_us(item[1])) if timed else None
