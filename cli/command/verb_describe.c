@@ -269,9 +269,9 @@ static const struct word glossary[] = {
      "launches for some milliseconds on a card that has just begun to work, as for a hot time. Long launches "
      "may already be limited by power in that time"},
     {"fastest",
-     "the row of its case with the highest vs ref, marked >, since all were timed in turns with the reference; "
-     "without "
-     "one, the row with the least hot time. The line above the table counts the cases of each variant"},
+     "the row of its case marked >. Of the rows beside the reference it has the highest ratio vs ref, or, if one "
+     "of them has no ratio, the least hot time. The reference is marked where it is faster than that row. The line "
+     "above the table counts the cases of each variant"},
     {"severe, warning, note", "how serious a finding is, the most serious first (results/findings.md)"},
     {"anchor",
      "an older revision, usually the last release, that a change is compared with beside its base, so that "
@@ -357,9 +357,7 @@ static const struct task {
                "counters into the report (results/profiling.md)",
      .command = "ncu --nvtx --nvtx-include \"attnbench@profile/\" attnbench --sweep v3 --only KEY/VARIANT --profile"},
     {.names = "backward, dropout, bias, alibi, fp4",
-     .answer =
-         "not covered: attnbench measures forward attention. `attnbench describe problem` lists what a case may "
-         "have",
+     .answer = "not covered: attnbench measures forward attention. The command below lists what a case may have",
      .command = "attnbench describe problem"},
 };
 
@@ -507,9 +505,8 @@ static const char *advice_of_status(uint32_t index) {
     case CELL_crashed:
     case CELL_timeout: return "measure the row alone: --only KEY/VARIANT; under compute-sanitizer where it crashed";
     case CELL_implausible:
-      return "look whether the kernel returns early, whether it launches work on another stream, which is not timed, "
-             "and "
-             "whether the clock that the row names is right";
+      return "look whether the kernel returns early, whether it launches work on another stream, which is not "
+             "timed, and whether the clock that the row names is right";
     case CELL_left_out: return "the same command with the run's --journal FILE and --resume measures the rest";
     default: return NULL;
   }
@@ -548,7 +545,7 @@ static const char *advice_of(enum exit_code code) {
     case EXIT_CODE_COVERAGE:
       return "read the reason of the row, below the table or beside its verdict; attnbench describe STATUS explains "
              "the status. --allow-new accepts rows that the base does not have. A run also ends with this code where "
-             "every row, or every row of a loaded kernel, is skipped";
+             "every row, or every row of a loaded kernel, is skipped, or no row has a ratio to a loaded reference";
     case EXIT_CODE_INCONCLUSIVE:
       return "give more --rounds, use an idle GPU, lock its clocks (nvidia-smi -lgc); --noise=warn lets noise pass";
     case EXIT_CODE_NOT_COMPARABLE:

@@ -124,7 +124,8 @@ bool options_help_option(FILE *out, const char *name) {
   EACH_OPTION(row, VERB_COUNT) {
     if (strcmp(row->name, "--help") == 0 || strncmp(row->name, "--", 2) != 0 || strcmp(row->name + 2, name) != 0)
       continue;
-    if (!is_known) fprintf(out, "%s, an option of the verbs in brackets\n", row->name);
+    if (!is_known)
+      fprintf(out, "%s, an option of %s\n", row->name, row->verbs == ~0u ? "all verbs" : "the verbs in brackets");
     print_option(out, row, true);
     is_known = true;
   }

@@ -152,9 +152,8 @@ static const struct option_row rows[] = {
      .help =
          "variants to measure instead of the sweep's, with commas between them: NAME, NAME:KEY=VALUE,KEY=VALUE, or a "
          "group: all (all but auto), loaded (those of --load), ours (built in, except auto and vendors' libraries), "
-         "ladder "
-         "(kernels "
-         "that each add one idea to the one before), specimens (kernels that are slow for one known reason)"},
+         "ladder (kernels that each add one idea to the one before), specimens (kernels that are slow for one "
+         "known reason)"},
     {"Selection", "--variant", "NAME", IN(TUNE), TEXT(variants), .required_by = IN(TUNE), .names = variant_or_group,
      .help = "variant whose tunables are searched: NAME, or NAME:KEY=VALUE to keep a tunable as it is"},
     {"Selection", "--variants", "A,B", IN(REPORT) | IN(DIAGNOSE) | IN(HISTORY), TEXT(variants),

@@ -143,8 +143,8 @@ void alike_add_name(const char *name, char differs[RECORD_DIFFERS_MAX]);
  * `cells` of the cells: the others keep the rounds that they have. */
 struct status rounds_add(struct journal_data *into, const struct journal_data *next, size_t cells);
 
-/* True if every row is skipped, if every row of a loaded variant is skipped, or if no row has a ratio to a loaded
- * reference. Always false for a shard and for files of other programs. */
+/* True if every row is skipped, if every row of a loaded variant is skipped, or if the reference is a loaded variant
+ * and no row has a ratio to it. Always false for a shard and for files of other programs. */
 bool failures_lack_result(const struct journal_data *);
 
 /* Checks that a loaded journal or report is consistent, so that attnbench can have written it. Pure. */

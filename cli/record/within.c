@@ -1,4 +1,4 @@
-/* Holds what a cell says of its launches, readings and ratios against its device, and against each other. */
+/* Checks the launches, readings and ratios of a cell against its device, and against each other. */
 #include "cli/record/journal.h"
 
 #include <math.h>
@@ -22,8 +22,8 @@ static bool is_split_cluster(const struct attn_pass *pass) {
   return is_split;
 }
 
-/* Compute capabilities to come may have more than the occupancy calculator knows, so that its limits are taken singly
- * and without its allocation units. */
+/* The occupancy calculator does not know future compute capabilities. So each limit of the device is checked by
+ * itself, without units of allocation. */
 static const char *launch_problem(const struct pass_record *launch, const struct device_info *device) {
   enum { REGISTERS_MOST = 255, CLUSTER_MOST = 16 };
   const struct attn_pass *pass = &launch->pass;
@@ -46,8 +46,9 @@ static const char *launch_problem(const struct pass_record *launch, const struct
   return RULE_FIRST_BROKEN(rules);
 }
 
-/* A pass alone finds nothing in caches that the one before it left there, and of a short one much is the time of the
- * events: in 314 passes on an H200 it takes at most 1.1 times as long as all together. */
+/* A pass that is measured alone finds nothing in caches, and its time includes that of the events. In 314 passes on
+ * an H200 the slowest took 1.1 times as long as all passes of its plan together. Refused: more than 8 times their
+ * cold time and 50 us. */
 static bool is_longer_than_all(const struct pass_record *launch, const struct record *record) {
   const struct time_record *cold = &record->time[TIME_COLD];
   return cold->done && launch->cold_us > 8 * cold->us.median + 50;
@@ -66,14 +67,16 @@ static const char *launches_problem(const struct record *record, const struct de
 
 /* ---- readings -------------------------------------------------------------------------------------------------- */
 
-/* By its definition the power of a steady time is its energy over its duration (steady_measure). */
+/* Only steady times have an energy, which is their power times their duration (steady_measure). Refused: an energy
+ * that differs from that by more than 1 %, or of another mode. */
 static bool is_energy(enum time_mode mode, const struct time_record *time) {
   const double energy_j = time->energy_j, product_j = time->power_w * time->elapsed_s;
   if (isnan(energy_j) || energy_j == 0) return true;
   return mode == TIME_STEADY && energy_j > 0 && !(is_apart(energy_j, product_j, 0.01));
 }
 
-/* For a moment a board may draw more than its limit: in 4000 times of an H200, 1 % more. */
+/* For a moment a board may draw more than its limit: in 4000 times of an H200, 1 % more. Refused: more than 75 %
+ * above the limit, and clocks more than 5 % above the highest. */
 static const char *gpu_reading_problem(enum time_mode mode, const struct time_record *time,
                                        const struct device_policy *policy) {
   const struct rule rules[] = {
@@ -108,7 +111,8 @@ static const char *reading_problem(enum time_mode mode, const struct time_record
 
 /* ---- ratios ---------------------------------------------------------------------------------------------------- */
 
-/* Read without memsets, which short launches alone are timed for. */
+/* kernels_alone is the ratio without the time of memsets. They are timed for short launches only, so the value may be
+ * missing. */
 static bool is_kernels_alone(const struct ratio_record *ratio, const struct time_record *time) {
   const double follows =
       record_kernels_alone(ratio->ratio, time->us.median, ratio->reference_memset_us, ratio->memset_us);
@@ -130,15 +134,16 @@ static const char *ratio_problem(const struct record *record) {
   return NULL;
 }
 
-/* The time of one kernel on other inputs of the same sizes: on an H200 0.59 to 2 times as long. On a busy CPU it says
- * little. */
+/* The time of a kernel on growing maxima over that on random inputs: 0.59 to 2 on an H200. Refused: above 20 or below
+ * 1/20 on a GPU, above 1000 or below 1/1000 on a CPU, which may be busy. */
 static bool is_dependence(double ratio, enum device_kind kind) {
   const double most = kind == DEVICE_CUDA ? 20 : 1000;
   return isnan(ratio) || ratio == 0 || (ratio >= 1 / most && ratio <= most);
 }
 
-/* The largest error lies within its bound, which grows with the output's magnitude: with 16-bit inputs, which are
- * random, 8 times the relative part is the most in 2000 rows of an H200. */
+/* The bound of an error is an absolute part and a relative part, times the magnitude of the output. In 2000 rows of
+ * an H200 the largest error was 8 times the relative part. Refused: 256 times, or 1e6 times where the output has 32
+ * bits or the inputs have outliers or scales. */
 static bool is_error(const struct record *record) {
   const struct attn_problem *shape = &record->attn_case.shape;
   const struct check_record *check = &record->check;
@@ -151,7 +156,7 @@ static bool is_error(const struct record *record) {
 
 static bool is_host(enum attn_math math) { return math == ATTN_MATH_FP64_HOST || math == ATTN_MATH_FP32_HOST; }
 
-/* Only of our own variants is it known what they compute with. */
+/* Only of built-in variants is it known whether they compute on the host. */
 static bool is_own_math(const struct record *record) {
   char name[sizeof record->picked];
   const char *of = record->picked[0] != '\0' ? record->picked : record->variant;

@@ -1,5 +1,5 @@
 /* wgmma_fp8: attention of e4m3 tensors with fp32 scales on Hopper's tensor cores, with all features that
- * wgmma_general takes but lists of blocks (kernels/tiles/wgmma_fp8_tile.cuh).
+ * wgmma_general takes, except lists of blocks (kernels/tiles/wgmma_fp8_tile.cuh).
  *
  * Idea: as wgmma_general, at twice its rate of products and half of its bytes. V is transposed by two warps that have
  *   nothing else to do or, where many queries read it, by a pass before the kernel. Weights are packed from
@@ -83,7 +83,8 @@ struct Kernel {
   uint32_t turn, step; /* what a block takes on an H200 from one q tile to the next, and for a tile of keys; 10 ns */
 };
 
-/* Of the kernels that fit the tunables the cheapest is taken. */
+/* Of the kernels that fit the problem and the tunables, those of the smallest D are compared, and the one with the
+ * least estimated time is taken. */
 constexpr Kernel kKernels[] = {
     {{.D = 64, .Dv = 64, .groups = 3, .keys = 96, .slots = 8}, 220, 100},
     {{.D = 64, .Dv = 64, .groups = 2, .keys = 128, .slots = 8}, 220, 122},
