@@ -68,6 +68,8 @@ struct status device_profile_stop(struct device *device) {
 
 void device_health_read(struct device *device, struct device_health *out) { device->ops->health_read(device, out); }
 
+double device_energy_j(struct device *device) { return device->ops->energy_j(device); }
+
 void device_policy_read(struct device *device, struct device_policy *out) {
   *out = (struct device_policy){.power_limit_w = NAN,
                                 .idle_power_w = NAN,

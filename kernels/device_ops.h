@@ -56,6 +56,7 @@ struct device_ops {
   struct status (*profile_start)(struct device *); /* NULL: no effect */
   struct status (*profile_stop)(struct device *);
   void (*health_read)(struct device *, struct device_health *out);
+  double (*energy_j)(struct device *);
   void (*policy_read)(struct device *, struct device_policy *); /* fills what it knows; NULL: nothing */
 
   struct status (*bench_open)(struct device *, const struct attn_problem *, uint64_t seed, struct bench **out);

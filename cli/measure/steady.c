@@ -32,7 +32,7 @@ bool steady_is_reached(const double mean_us[STEADY_WINDOWS], double relative) {
 /* ---- windows ------------------------------------------------------------------------------------------------- */
 
 struct window {
-  double start_s, energy_j; /* when it began, and the device's counter then */
+  double start_s, start_j, end_j; /* when it began, and the device's counter of energy then and at its end */
   double mean_us, median_us, clock_mhz;
   struct device_health health; /* at its end */
   uint32_t samples;
@@ -76,11 +76,10 @@ static struct status fill_window(struct bench *bench, double seconds, double sam
 static struct status take_window(struct device *device, struct bench *bench, double seconds, double sample_us,
                                  struct stretch *stretch) {
   struct window *window = &stretch->window[stretch->taken % STEADY_WINDOWS];
-  struct device_health before;
-  device_health_read(device, &before);
+  window->start_j = device_energy_j(device);
   window->start_s = clock_now_s();
-  window->energy_j = before.energy_j;
   TRY(fill_window(bench, seconds, sample_us, window));
+  window->end_j = device_energy_j(device);
   device_health_read(device, &window->health);
   ++stretch->taken;
   return status_ok();
@@ -109,7 +108,7 @@ static void note_health(const struct stretch *stretch, uint32_t first, struct ti
   }
   const struct window *last = &stretch->window[(stretch->taken - 1) % STEADY_WINDOWS];
   out->sm_clock_mhz = stats_median(clock_mhz, count);
-  out->energy_j = last->health.energy_j - stretch->window[first % STEADY_WINDOWS].energy_j;
+  out->energy_j = last->end_j - stretch->window[first % STEADY_WINDOWS].start_j;
   out->power_w = out->energy_j > 0 ? out->energy_j / out->elapsed_s : power_w;
   if (!(out->energy_j > 0)) out->energy_j = NAN;
 }

@@ -652,14 +652,19 @@ static uint64_t cpu_device_memory_free(const struct device *device) {
 
 static void cpu_device_health_read(struct device *device, struct device_health *out) {
   (void)device;
-  *out = (struct device_health){
-      .sm_clock_mhz = NAN, .memory_clock_mhz = NAN, .power_w = NAN, .temperature_c = NAN, .energy_j = NAN};
+  *out = (struct device_health){.sm_clock_mhz = NAN, .memory_clock_mhz = NAN, .power_w = NAN, .temperature_c = NAN};
+}
+
+static double cpu_device_energy_j(struct device *device) {
+  (void)device;
+  return NAN;
 }
 
 static const struct device_ops cpu_ops = {
     .close = cpu_device_close,
     .memory_free = cpu_device_memory_free,
     .health_read = cpu_device_health_read,
+    .energy_j = cpu_device_energy_j,
     .bench_open = cpu_bench_open,
     .bench_close = cpu_bench_close,
     .reference = cpu_bench_reference,

@@ -114,6 +114,8 @@ uint64_t memory_free(const struct device *) {
 
 void health_read(struct device *device, struct device_health *out) { nvml_read(as_cuda(device)->nvml, out); }
 
+double energy_j(struct device *device) { return nvml_energy_j(as_cuda(device)->nvml); }
+
 void policy_read(struct device *device, struct device_policy *out) { nvml_policy(as_cuda(device)->nvml, out); }
 
 /* ---- bench ---------------------------------------------------------------------------------------------------- */
@@ -358,6 +360,7 @@ const struct device_ops kOps = {
     .profile_start = profile_start,
     .profile_stop = profile_stop,
     .health_read = health_read,
+    .energy_j = energy_j,
     .policy_read = policy_read,
     .bench_open = open_bench,
     .bench_close = close_bench,

@@ -67,22 +67,22 @@ void nvml_driver_version(const struct nvml_device *n, char *out, size_t size) {
 }
 
 void nvml_read(const struct nvml_device *n, struct device_health *out) {
-  *out = (struct device_health){.sm_clock_mhz = NAN,
-                                .memory_clock_mhz = NAN,
-                                .power_w = NAN,
-                                .temperature_c = NAN,
-                                .energy_j = NAN,
-                                .known = n != NULL};
+  *out = (struct device_health){
+      .sm_clock_mhz = NAN, .memory_clock_mhz = NAN, .power_w = NAN, .temperature_c = NAN, .known = n != NULL};
   if (n == NULL) return;
   unsigned value;
-  unsigned long long reasons, energy_mj;
+  unsigned long long reasons;
   if (n->clock(n->handle, NVML_CLOCK_SM, &value) == NVML_OK) out->sm_clock_mhz = value;
   if (n->clock(n->handle, NVML_CLOCK_MEMORY, &value) == NVML_OK) out->memory_clock_mhz = value;
   if (n->power_mw(n->handle, &value) == NVML_OK) out->power_w = value * 1e-3;
   if (n->temperature(n->handle, NVML_TEMPERATURE_GPU, &value) == NVML_OK) out->temperature_c = value;
   if (n->reasons(n->handle, &reasons) == NVML_OK) out->throttle_reasons = reasons;
-  if (n->energy_mj != NULL && n->energy_mj(n->handle, &energy_mj) == NVML_OK)
-    out->energy_j = (double)energy_mj * 1e-3;
+}
+
+double nvml_energy_j(const struct nvml_device *n) {
+  unsigned long long millijoules;
+  const bool is_known = n != NULL && n->energy_mj != NULL && n->energy_mj(n->handle, &millijoules) == NVML_OK;
+  return is_known ? (double)millijoules * 1e-3 : NAN;
 }
 
 /* ---- policy -------------------------------------------------------------------------------------------------- */

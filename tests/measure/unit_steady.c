@@ -6,13 +6,13 @@
 
 /* ---- a device whose times are known ---------------------------------------------------------------------------- */
 
-/* A launch takes us_of(window) in each window. The counter of energy grows by 5 J between two readings, of which each
- * window has two. */
+/* A launch takes us_of(window) in each window. The counter of energy is read at a window's start and end, and grows
+ * by 5 J between two readings. Power, and with it temperature, grow by 1 from window to window. */
 struct world {
   struct device device;
   struct bench bench;
   double (*us_of)(uint32_t window);
-  uint32_t reads;
+  uint32_t energy_reads, health_reads;
   bool counts_energy;
 };
 
@@ -21,25 +21,28 @@ static struct world *world_of(struct device *device) {
 }
 
 static void fake_health_read(struct device *device, struct device_health *out) {
+  const uint32_t windows = world_of(device)->health_reads++;
+  *out = (struct device_health){
+      .power_w = 600 + windows, .temperature_c = 40 + windows, .throttle_reasons = 4, .known = true};
+}
+
+static double fake_energy_j(struct device *device) {
   struct world *w = world_of(device);
-  *out = (struct device_health){.power_w = 600 + w->reads,
-                                .temperature_c = 40 + w->reads,
-                                .energy_j = w->counts_energy ? 1000 + 5.0 * w->reads : (double)NAN,
-                                .throttle_reasons = 4,
-                                .known = true};
-  ++w->reads;
+  const uint32_t reads = w->energy_reads++;
+  return w->counts_energy ? 1000 + 5.0 * reads : (double)NAN;
 }
 
 static struct status fake_sample(struct bench *bench, enum time_mode mode, uint32_t n, double *us,
                                  double *sm_clock_mhz) {
   const struct world *w = world_of(bench->device);
   assert_int_equal(mode, TIME_STEADY);
-  for (uint32_t i = 0; i < n; ++i) us[i] = w->us_of((w->reads - 1) / 2);
+  for (uint32_t i = 0; i < n; ++i) us[i] = w->us_of((w->energy_reads - 1) / 2);
   *sm_clock_mhz = 1500;
   return status_ok();
 }
 
-static const struct device_ops fake_ops = {.health_read = fake_health_read, .sample = fake_sample};
+static const struct device_ops fake_ops = {
+    .health_read = fake_health_read, .energy_j = fake_energy_j, .sample = fake_sample};
 
 static struct time_record measure(double (*us_of)(uint32_t window), bool counts_energy, double most_s,
                                   struct world *w) {
@@ -68,7 +71,7 @@ TEST(the_first_seconds_are_not_the_steady_time) {
   const struct time_record time = measure(slows_down, true, 60, &w);
   assert_true(time.settled && time.stop == STATS_STOP_INTERVAL);
   assert_true(time.us.min > 112.8 && time.us.median >= 114 - 1e-9 && time.us.max < 114.5);
-  assert_true(w.reads / 2 <= 17); /* no more windows than it takes */
+  assert_true(w.health_reads <= 17); /* no more windows than it takes */
   assert_true(time.warmup_s > 0 && time.elapsed_s > 0 && time.sm_clock_mhz == 1500);
 }
 
@@ -86,8 +89,9 @@ TEST(energy_is_that_of_the_windows_that_count) {
   assert_true(counted.power_w == counted.energy_j / counted.elapsed_s);
   const struct time_record read = measure(slows_down, false, 60, &w);
   assert_true(isnan(read.energy_j));
-  assert_true(fabs(read.power_w - (600 + w.reads - STEADY_WINDOWS)) < 1e-6); /* the mean over the last windows */
-  assert_true(read.temperature_c == 40 + w.reads - 1 && read.throttle_reasons == 4);
+  assert_true(fabs(read.power_w - (600 + w.health_reads - 0.5 * (STEADY_WINDOWS + 1))) <
+              1e-6); /* the mean over the last windows */
+  assert_true(read.temperature_c == 40 + w.health_reads - 1 && read.throttle_reasons == 4);
 }
 
 TEST(windows_agree_when_they_have_no_trend) {
