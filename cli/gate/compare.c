@@ -17,8 +17,8 @@ struct compare_settings compare_defaults(void) {
   };
 }
 
-bool compare_must_settle(const struct journal_data *now) {
-  return now->has_device && now->device.kind == DEVICE_CUDA;
+bool compare_must_settle(const struct compare_settings *settings, const struct journal_data *now) {
+  return !settings->paired && now->has_device && now->device.kind == DEVICE_CUDA;
 }
 
 /* ---- rows ---------------------------------------------------------------------------------------------------- */
@@ -300,7 +300,7 @@ struct status compare_build(const struct journal_data *base, const struct journa
                             const struct compare_settings *settings, struct compare *out) {
   *out = (struct compare){.settings = *settings, .base = base, .now = now};
   identity_compare(out);
-  out->settings.must_settle = compare_must_settle(now);
+  out->settings.must_settle = compare_must_settle(settings, now);
   out->unmeasured = unmeasured_of(now);
   if (!settings->paired && settings->family == 0) out->settings.family = count_family(out);
   const struct status status = out->comparable ? add_rows(out) : status_ok();

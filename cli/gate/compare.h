@@ -97,8 +97,9 @@ struct compare_settings {
   bool modes[TIME_MODE_COUNT];      /* which are judged; default both */
   bool paired;                      /* observation i of the base belongs to observation i of the new report */
   bool allow_new, noise_is_ok;      /* added -> exit 0; inconclusive and clock -> exit 0 (--noise=warn) */
-  bool must_settle;       /* times whose warm-up did not settle are not judged. compare_build sets it for a GPU; on a
-                           * CPU few warm-ups settle, and the spread of the processes is judged instead */
+  bool must_settle;       /* times that had not settled are not judged. compare_build sets it for two samples of a
+                           * GPU. In pairs both sides are measured in turns and drift alike, and on a CPU few times
+                           * settle: there the spread of the processes is judged instead */
   bool once;              /* no row will be measured again */
   bool only_verdicts;     /* rows get no estimates and no reasons, and stay in the order of their names: for drawn
                            * gates (cli/rates) */
@@ -112,8 +113,8 @@ struct compare_settings {
 struct compare_settings compare_defaults(void);
 /* The exit code that a row with this verdict asks for; .allow_new and .noise_is_ok accept some verdicts. */
 enum exit_code compare_exit_code_of(const struct compare_settings *, enum compare_verdict);
-/* The value of .must_settle for a new report of this device. */
-bool compare_must_settle(const struct journal_data *now);
+/* The value of .must_settle for these settings and a new report. */
+bool compare_must_settle(const struct compare_settings *, const struct journal_data *now);
 
 /* One field of the reports' identities (device, program, ...) that differs. */
 struct compare_difference {
@@ -164,7 +165,7 @@ struct compare_row {
   enum time_mode mode;
   struct compare_side base, now;
   bool is_timed;                /* on both sides */
-  bool is_unsettled;            /* a process's warm-up reached no steady latency */
+  bool is_unsettled;            /* in a process the time had not settled */
   bool is_single;               /* a process's median is of one sample */
   bool is_other_card;           /* the sides were measured on different cards */
   bool dram_bound;              /* its time does not follow the SM clock */

@@ -358,7 +358,7 @@ struct status power_measure(const char *path, const struct journal_data *evidenc
                             const struct compare_power_settings *settings, struct compare_power *out) {
   OWNED(close_bench) struct bench bench = {.settings = settings->compare};
   *out = (struct compare_power){.settings = *settings};
-  bench.settings.must_settle = compare_must_settle(evidence);
+  bench.settings.must_settle = compare_must_settle(&settings->compare, evidence);
   TRY(population_open(path, evidence, &settings->compare, settings->rounds, &bench.population));
   out->processes = bench.population.processes;
   bench.source = (struct draws_source){.paired = settings->compare.paired,

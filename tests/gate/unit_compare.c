@@ -428,11 +428,12 @@ TEST(a_lower_clock_is_no_regression) {
   }
 }
 
-/* Seven pairs of the given times and clocks, candidate against base. */
-static struct compare_row in_pairs(const double us[2], const double mhz[2], uint64_t throttled, bool settled) {
+/* Seven processes of each side with the given times and clocks, candidate against base. */
+static struct compare_row of_seven(bool paired, const double us[2], const double mhz[2], uint64_t throttled,
+                                   bool settled) {
   struct pair pair;
   start(&pair, 1);
-  pair.settings.paired = true;
+  pair.settings.paired = paired;
   for (unsigned round = 0; round < 7; ++round) {
     const double wobble = 1 + 1e-4 * round;
     data_observe(pair.base.records, TIME_HOT, us[0] * wobble, mhz[0]);
@@ -445,6 +446,10 @@ static struct compare_row in_pairs(const double us[2], const double mhz[2], uint
   row.key = row.variant = NULL;
   discard(&pair);
   return row;
+}
+
+static struct compare_row in_pairs(const double us[2], const double mhz[2], uint64_t throttled, bool settled) {
+  return of_seven(true, us, mhz, throttled, settled);
 }
 
 TEST(time_decides_and_clocks_explain) {
@@ -487,11 +492,18 @@ TEST(times_that_prove_nothing_do_not_pass) {
   assert_verdict(in_pairs(same, clock, cap, true).verdict, COMPARE_same);
   assert_verdict(in_pairs(same, clock, heat, true).verdict, COMPARE_inconclusive);
   assert_verdict(in_pairs(same, clock, brake, true).verdict, COMPARE_inconclusive);
-  assert_verdict(in_pairs(same, clock, 0, false).verdict, COMPARE_inconclusive);
   assert_verdict(in_pairs(slow, clock, heat, true).verdict, COMPARE_regressed);
   assert_verdict(in_pairs(far, clock, 0, true).verdict, COMPARE_implausible);
-  assert_verdict(in_pairs(far, clock, 0, false).verdict, COMPARE_inconclusive);
   assert_verdict(in_pairs(far, clock, heat, true).verdict, COMPARE_inconclusive);
+}
+
+/* Pairs share the drift, two samples do not. */
+TEST(times_that_had_not_settled_decide_in_pairs_only) {
+  static const double same[] = {100, 100}, slow[] = {100, 105}, clock[] = {1980, 1980};
+  assert_verdict(of_seven(true, same, clock, 0, false).verdict, COMPARE_same);
+  assert_verdict(of_seven(true, slow, clock, 0, false).verdict, COMPARE_regressed);
+  assert_verdict(of_seven(false, same, clock, 0, true).verdict, COMPARE_same);
+  assert_verdict(of_seven(false, same, clock, 0, false).verdict, COMPARE_inconclusive);
 }
 
 TEST(times_that_cannot_be_are_implausible) {

@@ -311,7 +311,7 @@ static void try_world(const struct world *world, unsigned gates, unsigned *seen)
   assert_ok(population_open("e.json", &data, &wanted, world->rounds, &population));
   struct draws_source source = {world->paired, world->processes, world->rounds, 3};
   struct compare_settings settings = wanted;
-  settings.must_settle = true;
+  settings.must_settle = compare_must_settle(&wanted, &data);
   settings.family = world->paired ? 0 : population.family;
   assert_ok(drawn_open(&population, &settings, population.row_count, &drawn));
   drawn_select(0, population.row_count, &drawn);
