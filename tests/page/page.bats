@@ -128,8 +128,15 @@ assert f'Findings: <a href="#findings">{lines["severe"]} severe, {lines["warning
 assert f"<summary>{lines['note']} notes</summary>" in section
 assert "<code>auto</code>: as the variants that it picked</li>" in section
 CHECK
-  must 0 attn report results/h200/steady.journal --filter dtype=f16 --html "$TMP/steady.html"
-  grep -q 'faster than cudnn in 5 of 5 (1.14x to 1.32x); steady: 1.12x to 1.28x</strong>' "$TMP/steady.html" || fail "no steady ratio in the answer"
+  must 0 attn report results/h200/steady.journal --filter dtype=f16 --html "$TMP/steady.html" --json "$TMP/steady.json"
+  python - "$TMP/steady.json" "$TMP/steady.html" <<'CHECK' || fail "no steady ratio in the answer"
+import json, sys
+ratios = [row["speedup_vs"] for row in json.load(open(sys.argv[1]))["results"] if row["variant"] == "wgmma"]
+hot, steady = ([ratio[mode]["ratio"] for ratio in ratios] for mode in ("hot", "steady"))
+answer = (f"faster than cudnn in {len(ratios)} of {len(ratios)} ({min(hot):.2f}x to {max(hot):.2f}x); "
+          f"steady: {min(steady):.2f}x to {max(steady):.2f}x</strong>")
+assert answer in open(sys.argv[2]).read(), answer
+CHECK
   # Device, sweep and date stand there, the rest is folded.
   [ "$(sed -n '/<dl>/,/<details>/p' "$TMP/steady.html" | head -n 1 | grep -o '<dt>' | wc -l)" -le 5 ] || fail "the facts are not folded"
 }
@@ -462,7 +469,13 @@ CHECK
   done
   # A winner of every case is named once; steady ratios stand beside the hot ones.
   grep -q '<p>The fastest other variant of every case is <code>wgmma</code>' "$TMP/gpu.html" || fail "the winner's name"
-  grep -q '1.24</a> <small>steady 1.16</small></td>' "$TMP/gpu.html" || fail "no steady ratio"
+  python - "$TMP/gpu.json" "$TMP/gpu.html" <<'CHECK' || fail "no steady ratio"
+import json, sys
+row = next(row for row in json.load(open(sys.argv[1]))["results"] if row["variant"] == "wgmma" and row["shape"]["D"] == 128)
+ratios = row["speedup_vs"]
+cell = f'{ratios["hot"]["ratio"]:.2f}</a> <small>steady {ratios["steady"]["ratio"]:.2f}</small></td>'
+assert cell in open(sys.argv[2]).read(), cell
+CHECK
   # Few other variants have a table each, by way of the reference.
   attn report results/h200/prefill.journal --html "$TMP/rival.html" --json "$TMP/rival.json"
   python - "$TMP/rival.json" "$TMP/rival.html" <<'CHECK' || fail "the table against fa3"
