@@ -97,9 +97,9 @@ struct compare_settings {
   bool modes[TIME_MODE_COUNT];      /* which are judged; default both */
   bool paired;                      /* observation i of the base belongs to observation i of the new report */
   bool allow_new, noise_is_ok;      /* added -> exit 0; inconclusive and clock -> exit 0 (--noise=warn) */
-  bool must_settle;       /* times that had not settled are not judged. compare_build sets it for two samples of a
-                           * GPU. In pairs both sides are measured in turns and drift alike, and on a CPU few times
-                           * settle: there the spread of the processes is judged instead */
+  bool must_settle;       /* times that had not settled are not judged. compare_build sets it for two samples of
+                           * times of a GPU. It stays false for pairs, whose sides drift alike, and on a CPU, where
+                           * few times settle: for these the spread of the processes is judged instead */
   bool once;              /* no row will be measured again */
   bool only_verdicts;     /* rows get no estimates and no reasons, and stay in the order of their names: for drawn
                            * gates (cli/rates) */
@@ -165,7 +165,7 @@ struct compare_row {
   enum time_mode mode;
   struct compare_side base, now;
   bool is_timed;                /* on both sides */
-  bool is_unsettled;            /* in a process the time had not settled */
+  bool is_unsettled;            /* the time of a side's first process had not settled */
   bool is_single;               /* a process's median is of one sample */
   bool is_other_card;           /* the sides were measured on different cards */
   bool dram_bound;              /* its time does not follow the SM clock */

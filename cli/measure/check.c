@@ -13,10 +13,8 @@
 /* ---- outputs ------------------------------------------------------------------------------------------------- */
 
 static bool compare_is_right(const struct compare_result *c, bool random) {
-  const bool elements =
-      c->bad_count == 0 && c->bad_rows == 0 && c->nan_count == 0 && c->inf_count == 0 && c->lse.bad_rows == 0;
   /* A NaN norm must not pass: hence "not within" rather than "beyond". */
-  return elements && (!random || c->norm_ratio <= 1);
+  return compare_is_within(c) && (!random || c->norm_ratio <= 1);
 }
 
 /* Is O right and LSE not? */

@@ -31,8 +31,17 @@ bool steady_is_reached(const double mean_us[STEADY_WINDOWS], double relative) {
 
 /* ---- windows ------------------------------------------------------------------------------------------------- */
 
+struct instant {
+  double s, j; /* the clock, and the device's counter of energy, which is read just before it */
+};
+
+static struct instant instant_now(struct device *device) {
+  const double j = device_energy_j(device);
+  return (struct instant){clock_now_s(), j};
+}
+
 struct window {
-  double start_s, start_j, end_j; /* when it began, and the device's counter of energy then and at its end */
+  struct instant start;
   double mean_us, median_us, clock_mhz;
   struct device_health health; /* at its end */
   uint32_t samples;
@@ -43,6 +52,7 @@ struct window {
 struct stretch {
   uint32_t taken;
   struct window window[STEADY_WINDOWS];
+  struct instant end; /* of the last window */
 };
 
 /* How many samples to queue for about `seconds`. */
@@ -76,11 +86,10 @@ static struct status fill_window(struct bench *bench, double seconds, double sam
 static struct status take_window(struct device *device, struct bench *bench, double seconds, double sample_us,
                                  struct stretch *stretch) {
   struct window *window = &stretch->window[stretch->taken % STEADY_WINDOWS];
-  window->start_j = device_energy_j(device);
-  window->start_s = clock_now_s();
+  window->start = stretch->end;
   TRY(fill_window(bench, seconds, sample_us, window));
-  window->end_j = device_energy_j(device);
   device_health_read(device, &window->health);
+  stretch->end = instant_now(device);
   ++stretch->taken;
   return status_ok();
 }
@@ -106,9 +115,8 @@ static void note_health(const struct stretch *stretch, uint32_t first, struct ti
     out->temperature_c = fmax(out->temperature_c, window->health.temperature_c); /* fmax ignores the NAN before */
     out->throttle_reasons |= window->health.throttle_reasons;
   }
-  const struct window *last = &stretch->window[(stretch->taken - 1) % STEADY_WINDOWS];
   out->sm_clock_mhz = stats_median(clock_mhz, count);
-  out->energy_j = last->end_j - stretch->window[first % STEADY_WINDOWS].start_j;
+  out->energy_j = stretch->end.j - stretch->window[first % STEADY_WINDOWS].start.j;
   out->power_w = out->energy_j > 0 ? out->energy_j / out->elapsed_s : power_w;
   if (!(out->energy_j > 0)) out->energy_j = NAN;
 }
@@ -117,7 +125,7 @@ static struct status record_of(const struct stretch *stretch, double begun_s, bo
                                struct time_record *out) {
   const uint32_t count = stretch->taken < STEADY_WINDOWS ? stretch->taken : STEADY_WINDOWS;
   const uint32_t first = stretch->taken - count;
-  const double start_s = stretch->window[first % STEADY_WINDOWS].start_s;
+  const double start_s = stretch->window[first % STEADY_WINDOWS].start.s;
   OWNED_ARRAY(double, us, STEADY_WINDOWS *STEADY_WINDOW_SAMPLES, "steady samples");
   uint32_t samples = 0;
   for (uint32_t i = first; i < stretch->taken; ++i) {
@@ -126,7 +134,7 @@ static struct status record_of(const struct stretch *stretch, double begun_s, bo
     samples += window->samples;
   }
   out->us = stats_of(us, samples);
-  out->elapsed_s = clock_now_s() - start_s;
+  out->elapsed_s = stretch->end.s - start_s;
   out->warmup_s = start_s - begun_s;
   out->stop = stats_relative_half_width(&out->us) <= narrow_relative ? STATS_STOP_INTERVAL : STATS_STOP_BUDGET;
   out->done = true;
@@ -141,6 +149,7 @@ struct status steady_measure(struct device *device, struct bench *bench, const s
   *out = record_time_unknown();
   OWNED_ARRAY(struct stretch, stretch, 1, "stretch of steady samples");
   out->launches_per_sample = hot_launches;
+  stretch->end = instant_now(device);
   while (!out->settled && (stretch->taken == 0 || clock_now_s() - begun_s < settings->most_s)) {
     TRY(take_window(device, bench, settings->window_s, sample_us, stretch));
     out->settled = is_steady(stretch, settings->relative);

@@ -41,8 +41,8 @@ struct cpu_reference {
   struct quantisation quantisation;
 };
 
-/* Which columns of a row change their signs under a flip (pattern.h). Rows of one pair of KV heads agree in this, and
- * to find out takes longer than to read the row, so it is kept until a row of another pair comes. */
+/* The columns of a row whose signs a flip inverts (pattern.h). They are the same for all rows of a pair of KV heads.
+ * To compute them takes longer than to read the row, so the last answer is kept; flips, pair and what are its key. */
 struct cpu_signs {
   bool is_known;
   uint64_t flips, pair;
@@ -60,7 +60,8 @@ struct cpu_binding {
   void *library; /* the state of the variant's library (struct attn_vendor); NULL: there is none */
   uint32_t hot_launches;
   double delay_us[TIME_MODE_COUNT];
-  void *verified[ATTN_ROLE_COUNT]; /* copies of outputs that were found right on the inputs of launch 0, else NULL */
+  void *verified[ATTN_ROLE_COUNT]; /* copies of the outputs that were found right on the inputs of launch 0; NULL: not
+                                    * yet, or no memory */
 };
 
 struct cpu_bench {
@@ -69,7 +70,7 @@ struct cpu_bench {
   struct cpu_reference reference[PATTERN_INPUTS];
   struct cpu_witness witness;
   struct cpu_binding bound, inactive;
-  struct cpu_block inactive_workspace; /* that of `bound` is a block */
+  struct cpu_block inactive_workspace; /* of `inactive`; that of `bound` is block[BENCH_WORKSPACE] */
 };
 
 static struct cpu_bench *cpu_bench_of(struct bench *bench) { return (struct cpu_bench *)bench; }
@@ -361,15 +362,31 @@ static struct status cpu_bench_launch(struct bench *base) {
 
 /* ---- checking ------------------------------------------------------------------------------------------------ */
 
+/* For each column of a row of Q, K, V or O, whether `flips` inverts its sign. Valid until the next call. */
+static const bool *cpu_signs_of(struct cpu_bench *bench, const struct attn_tensor *tensor, uint64_t row,
+                                uint64_t flips) {
+  struct cpu_signs *signs = &bench->witness.signs;
+  const enum pattern_flip what = pattern_flip_of(&bench->base.shape, tensor->role);
+  const uint64_t pair = pattern_flip_pair(&bench->base.shape, tensor->role, row);
+  if (signs->is_known && signs->flips == flips && signs->pair == pair && signs->what == what)
+    return signs->is_flipped;
+  signs->is_known = true;
+  signs->flips = flips;
+  signs->pair = pair;
+  signs->what = what;
+  const uint32_t D = bench->base.shape.D, Dv = bench->base.shape.Dv, columns = D > Dv ? D : Dv;
+  for (uint32_t d = 0; d < columns; ++d) signs->is_flipped[d] = pattern_is_flipped(flips, what, pair, d);
+  return signs->is_flipped;
+}
+
 /* Row i of the reference's sample; where it is NaN, its output is not defined. */
-static void cpu_compare_row(const struct bench *base, const struct cpu_reference *reference,
+static void cpu_compare_row(struct bench *base, const struct cpu_reference *reference,
                             const struct tolerance *tolerance, uint64_t i, struct compare_partial *partial) {
   const struct attn_problem *s = &base->shape;
-  const struct cpu_bench *bench = (const struct cpu_bench *)base;
+  struct cpu_bench *bench = cpu_bench_of(base);
   const void *data = cpu_tensor_data(bench, ATTN_O), *lse = cpu_tensor_data(bench, ATTN_LSE);
   const uint64_t source = pattern_sample_row(&reference->sample, i);
   const uint64_t row = pattern_source(&base->inputs, ATTN_O, source);
-  const uint64_t pair = pattern_flip_pair(s, ATTN_O, row);
   const struct attn_place place = attn_place_of(s, ATTN_ROWS_QUERIES, source);
   const struct compare_bound bound = compare_bound_of(tolerance, s, attn_seen_keys(s, &place), &reference->rows[i]);
   struct compare_row sums = {0};
@@ -379,8 +396,9 @@ static void cpu_compare_row(const struct bench *base, const struct cpu_reference
   const uint64_t first = attn_view_row(&o.view, row);
   const double *expected = reference->o + i * columns;
   const bool is_undefined = isnan(expected[0]);
+  const bool *is_flipped = cpu_signs_of(bench, &o, row, base->inputs.flips);
   for (uint32_t d = 0; d < columns; ++d) {
-    const double sign = pattern_is_flipped(base->inputs.flips, pattern_flip_of(s, ATTN_O), pair, d) ? -1 : 1;
+    const double sign = is_flipped[d] ? -1 : 1;
     const float value = attn_dtype_value(o.dtype, attn_dtype_load(o.dtype, data, first + d));
     if (is_undefined)
       compare_undefined(partial, s, row * columns + d, (double)value);
@@ -392,20 +410,17 @@ static void cpu_compare_row(const struct bench *base, const struct cpu_reference
   if (lse) compare_lse(partial, &bound, row, (double)((const float *)lse)[row], reference->rows[i].lse);
 }
 
-/* Keeps copies of the outputs. Without memory for them, the witness does without. */
+/* Copies the outputs to bound.verified. Where there is no memory for a copy, the witness compares with the reference
+ * alone. */
 static void cpu_keep_verified(struct cpu_bench *bench) {
   for (unsigned role = 0; role < ATTN_ROLE_COUNT; ++role) {
     struct attn_tensor tensor;
     if (!attn_role_is_output((enum attn_role)role)) continue;
     if (!attn_tensor_of(&bench->base.shape, (enum attn_role)role, &tensor)) continue;
-    void *copy = malloc(attn_tensor_bytes(&tensor));
-    if (copy) memcpy(copy, cpu_tensor_data(bench, tensor.role), attn_tensor_bytes(&tensor));
-    bench->bound.verified[role] = copy;
+    void **copy = &bench->bound.verified[role];
+    if (*copy == NULL) *copy = malloc(attn_tensor_bytes(&tensor));
+    if (*copy != NULL) memcpy(*copy, cpu_tensor_data(bench, tensor.role), attn_tensor_bytes(&tensor));
   }
-}
-
-static bool cpu_is_right(const struct compare_result *c) {
-  return c->bad_count == 0 && c->bad_rows == 0 && c->nan_count == 0 && c->inf_count == 0 && c->lse.bad_rows == 0;
 }
 
 static struct status cpu_bench_compare(struct bench *base, const struct tolerance *tolerance,
@@ -419,7 +434,7 @@ static struct status cpu_bench_compare(struct bench *base, const struct toleranc
   compare_finish(&partial, tolerance);
   *out = partial.result;
   const bool is_unchanged = inputs->launch == 0 && inputs->flips == 0 && !inputs->swapped;
-  if (is_unchanged && bench->bound.verified[ATTN_O] == NULL && cpu_is_right(out)) cpu_keep_verified(bench);
+  if (is_unchanged && bench->bound.verified[ATTN_O] == NULL && compare_is_within(out)) cpu_keep_verified(bench);
   return status_ok();
 }
 
@@ -438,23 +453,6 @@ static struct status cpu_bench_guard(struct bench *base, struct guard_result *ou
 /* ---- timing -------------------------------------------------------------------------------------------------- */
 
 enum { CPU_WITNESS_ROWS = 16, CPU_WITNESS_ELEMENTS = 16384 };
-
-/* Of the columns of a row of Q, K, V or O. */
-static const bool *cpu_signs_of(struct cpu_bench *bench, const struct attn_tensor *tensor, uint64_t row,
-                                uint64_t flips) {
-  struct cpu_signs *signs = &bench->witness.signs;
-  const enum pattern_flip what = pattern_flip_of(&bench->base.shape, tensor->role);
-  const uint64_t pair = pattern_flip_pair(&bench->base.shape, tensor->role, row);
-  if (signs->is_known && signs->flips == flips && signs->pair == pair && signs->what == what)
-    return signs->is_flipped;
-  signs->is_known = true;
-  signs->flips = flips;
-  signs->pair = pair;
-  signs->what = what;
-  const uint32_t D = bench->base.shape.D, Dv = bench->base.shape.Dv, columns = D > Dv ? D : Dv;
-  for (uint32_t d = 0; d < columns; ++d) signs->is_flipped[d] = pattern_is_flipped(flips, what, pair, d);
-  return signs->is_flipped;
-}
 
 /* Turns signs of one row of Q, K or V. */
 static void cpu_flip_row(struct cpu_bench *bench, void *data, const struct attn_tensor *tensor, uint64_t row,
@@ -516,17 +514,19 @@ static uint64_t cpu_witness_rows(const struct bench *base) {
   return few < rows ? few : rows;
 }
 
-/* Whether row i of the reference's sample has the bits that were found right before, but for the signs of a flip. */
+/* Whether row i of the reference's sample equals the output that was found right: O bit by bit with the signs that
+ * the flip inverts, and LSE in value. */
 static bool cpu_row_is_verified(struct cpu_bench *bench, const struct cpu_reference *reference, uint64_t i) {
   const struct pattern *inputs = &bench->base.inputs;
   const void *verified = bench->bound.verified[ATTN_O], *data = cpu_tensor_data(bench, ATTN_O);
   const float *verified_lse = bench->bound.verified[ATTN_LSE], *lse = cpu_tensor_data(bench, ATTN_LSE);
+  if (verified == NULL || (lse != NULL && verified_lse == NULL)) return false;
   const uint64_t source = pattern_sample_row(&reference->sample, i), row = pattern_source(inputs, ATTN_O, source);
   struct attn_tensor o;
   attn_tensor_of(&bench->base.shape, ATTN_O, &o);
   const bool *is_flipped = cpu_signs_of(bench, &o, row, inputs->flips);
   const uint64_t first = attn_view_row(&o.view, row), before = attn_view_row(&o.view, source);
-  if (verified == NULL || (lse != NULL && (verified_lse == NULL || lse[row] != verified_lse[source]))) return false;
+  if (lse != NULL && lse[row] != verified_lse[source]) return false;
   for (uint32_t d = 0; d < o.view.columns; ++d) {
     const uint32_t sign = is_flipped[d] ? attn_dtype_sign(o.dtype) : 0;
     if (attn_dtype_load(o.dtype, data, first + d) != (attn_dtype_load(o.dtype, verified, before + d) ^ sign))

@@ -21,7 +21,7 @@ void nvml_driver_version(const struct nvml_device *, char *out, size_t size);
 /* n may be NULL: then nothing is known. */
 void nvml_read(const struct nvml_device *, struct device_health *out);
 
-/* device_energy_j. */
+/* As device_energy_j. n may be NULL. */
 double nvml_energy_j(const struct nvml_device *);
 
 /* Fills what NVML tells of MIG, ECC, power limit, clocks and modes, and leaves the rest alone. n may be NULL. */

@@ -58,7 +58,7 @@
  *   overlap=1                     1.08  1.15
  *   pingpong=1                    1.08  1.15
  *   lazy=1                        1.09  1.16
- *   lazy=2                        1.21  1.29
+ *   lazy=2                        1.21  1.29   with Q in shared memory, as in the rungs above
  *   cluster=2                     1.21  1.19   half the reads of L2, but blocks wait for each other
  *   persistent=0                  1.17  1.18   every q tile begins with an empty ring
  *
@@ -75,11 +75,12 @@
  * gains up to 5 % under a causal mask and D = 128 loses 2 %. Three warpgroups of 64 keys at D = 128 gain nothing
  * anywhere.
  *
- * Q in registers at D = 128: a tile then reads a fifth less of shared memory, and its buffer is a sixth slot. At
- * 16384 tokens, full, the card uses 3 to 5 % less energy, and takes 0.6 to 2 % less time where power bounds it (two
- * cards); under a causal mask 0.2 %. Short launches take 0.7 % less to 0.3 % more. It gains nothing at D = 192 and
- * 256, where there is room for a part of Q only, and nothing in wgmma_general. Tiles of 144, 160 or 176 keys take
- * more clocks.
+ * Two warpgroups of 128 keys at D = 128 have Q in registers. A tile of keys then reads a fifth less of shared
+ * memory, and a sixth slot takes the place of Q's second buffer. At 16384 tokens, full, on two cards, this takes 3 to
+ * 5 % less energy, and 0.6 to 2 % less time where the power limit sets the clock. Under a causal mask it takes 0.2 %
+ * less time. The times of short launches change by -0.7 to +0.3 %. A part of Q in registers gains nothing at D = 192
+ * and 256, and neither does all of Q in wgmma_general. With Q in shared memory, tiles of 144, 160 or 176 keys take
+ * more clocks than tiles of 128.
  *
  * Two warpgroups of 64 keys at D = 128, time over that with 128 keys, 128 heads: they are taken where the keys end in
  * the first half of a tile, and for short causal problems.

@@ -6,8 +6,8 @@
 
 /* ---- a device whose times are known ---------------------------------------------------------------------------- */
 
-/* A launch takes us_of(window) in each window. The counter of energy is read at a window's start and end, and grows
- * by 5 J between two readings. Power, and with it temperature, grow by 1 from window to window. */
+/* A launch takes us_of(window) in each window. The counter of energy is read before the first window and after each,
+ * and grows by 5 J between two readings. Power, and with it temperature, grow by 1 from window to window. */
 struct world {
   struct device device;
   struct bench bench;
@@ -36,7 +36,7 @@ static struct status fake_sample(struct bench *bench, enum time_mode mode, uint3
                                  double *sm_clock_mhz) {
   const struct world *w = world_of(bench->device);
   assert_int_equal(mode, TIME_STEADY);
-  for (uint32_t i = 0; i < n; ++i) us[i] = w->us_of((w->energy_reads - 1) / 2);
+  for (uint32_t i = 0; i < n; ++i) us[i] = w->us_of(w->energy_reads - 1);
   *sm_clock_mhz = 1500;
   return status_ok();
 }
@@ -85,7 +85,7 @@ TEST(a_time_that_never_settles_is_taken_and_said_not_to_have_settled) {
 TEST(energy_is_that_of_the_windows_that_count) {
   struct world w;
   const struct time_record counted = measure(slows_down, true, 60, &w);
-  assert_true(counted.energy_j == 5 * (2 * STEADY_WINDOWS - 1));
+  assert_true(counted.energy_j == 5 * STEADY_WINDOWS);
   assert_true(counted.power_w == counted.energy_j / counted.elapsed_s);
   const struct time_record read = measure(slows_down, false, 60, &w);
   assert_true(isnan(read.energy_j));
