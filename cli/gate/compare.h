@@ -55,7 +55,9 @@ enum { COMPARE_SUITE_ROWS_MIN = 8, COMPARE_LOOKS_MAX = 3 };
 /* VERDICT(name, exit code that one such case asks for, what it means) */
 #define COMPARE_VERDICT_MAP(X)                                                                                   \
   X(same, EXIT_CODE_OK, "the slowdown is below the threshold with confidence, and no improvement is certain")    \
-  X(improved, EXIT_CODE_OK, "faster by at least three quarters of the threshold, with confidence")               \
+  X(improved, EXIT_CODE_OK,                                                                                      \
+    "faster by at least three quarters of the threshold, with confidence; a slowdown of the threshold is "       \
+    "excluded with 99.5 %")                                                                                      \
   X(regressed, EXIT_CODE_REGRESSION,                                                                             \
     "slower by at least three quarters of the threshold (--threshold), with confidence. ab and --baseline then " \
     "measure it again in fresh processes, and it stays regressed only if it is slower in these alone, too")      \
@@ -301,6 +303,7 @@ struct suspects {
   char (*text)[CELL_NAME_MAX];
   const char **only; /* "KEY/VARIANT", each cell once; points into text */
   size_t count;
+  bool modes[TIME_MODE_COUNT]; /* those of the rows that are the reason */
 };
 
 /* The caller frees with suspects_free, also on failure. */

@@ -9,6 +9,7 @@
 
 static void add(struct suspects *suspects, const struct compare_row *row) {
   char *text = suspects->text[suspects->count];
+  suspects->modes[row->mode] = true;
   cell_name(row->key, row->variant, text);
   for (size_t i = 0; i < suspects->count; ++i) {
     if (strcmp(suspects->only[i], text) == 0) return; /* its other mode */

@@ -57,6 +57,12 @@ two_cases() { sed -i 's/{"B": 1.*}\]/{"B": 1, "H": 2, "S": 1, "D": 8}, {"B": 2, 
   grep -q -- '--only B2.H2.Hkv2.Sq1.Skv1.D8.f16.full/steady' "$TMP/kept/again-00-base.journal"
 }
 
+@test "modes are measured again in which a row is suspected" {
+  must 1 decided attn ab --sweep "$SWEEP" --device cpu --load "$STEADY" --rounds 5 --modes hot,cold --base "$(takes 100)" --keep "$TMP/kept"
+  grep -q -- ' --modes hot,cold' "$TMP/kept/first-00-base.journal" || fail "the first set has other modes"
+  grep -q -- ' --modes cold,hot' "$TMP/kept/again-00-base.journal" || fail "both were slower"
+}
+
 @test "the command of a row measures it again, whatever the thresholds of other cells" {
   two_cases
   must 1 ab --base "$(takes 100)" --threshold-for 'B2.*/steady=50' --only B1.H2.Hkv2.Sq1.Skv1.D8.f16.full/steady

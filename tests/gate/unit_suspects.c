@@ -20,6 +20,7 @@ TEST(a_cell_is_suspected_once_whichever_of_its_modes_is) {
   assert_int_equal(suspects.count, 2);
   assert_string_equal(suspects.only[0], "A/wmma");
   assert_string_equal(suspects.only[1], "B/split_kv:splits=4");
+  assert_true(suspects.modes[TIME_HOT] && suspects.modes[TIME_COLD] && !suspects.modes[TIME_STEADY]);
   suspects_free(&suspects);
 }
 
@@ -36,6 +37,7 @@ TEST(a_measurement_goes_on_with_what_is_open) {
   assert_int_equal(suspects_open(&compare, &open).code, STATUS_OK);
   assert_int_equal(open.count, 1);
   assert_string_equal(open.only[0], "A/wmma");
+  assert_true(open.modes[TIME_HOT] && !open.modes[TIME_COLD]);
   suspects_free(&open);
   compare.suite = (struct compare_row){.key = "all cases", .verdict = COMPARE_inconclusive};
   assert_int_equal(suspects_open(&compare, &open).code, STATUS_OK);
