@@ -53,12 +53,12 @@ static double kernel_ratio(const struct report *report, const struct report_row 
   return NAN;
 }
 
-/* No GPU draws a third of its limit while it is idle. But the driver's reading is a mean of the last second, in which
- * the card may have worked. */
+/* An idle GPU draws less than a quarter of its limit. But the reading of the driver is a mean of the last second, in
+ * which the card may have worked. */
 double report_idle_power_w(const struct journal_data *journal) {
   const struct device_policy *policy = &journal->policy;
   const bool is_known = journal->card_count == 0 && policy->idle_power_w > 0,
-             has_worked = policy->idle_power_w > policy->power_limit_w / 3;
+             has_worked = policy->idle_power_w > policy->power_limit_w / 4;
   return is_known && !has_worked ? policy->idle_power_w : (double)NAN;
 }
 

@@ -82,7 +82,7 @@ def blocks(reports):
         return []
     policy = reports.sweeps[SWEEP]["device"].get("policy") or {}
     idle = policy.get("idle_power_w")
-    if idle and idle > policy.get("power_limit_w", float("inf")) / 3:  # the card had just worked (report_idle_power_w)
+    if idle and idle > policy.get("power_limit_w", float("inf")) / 4:  # the card had just worked (report_idle_power_w)
         idle = None
     opening = ("A burst is the hot time: launches of milliseconds on a card that has just got work. Short launches run near the highest clock "
                "in that time; long launches may already be limited by power. The steady time is that of launches back to back for seconds, "
