@@ -245,7 +245,7 @@ struct status bench_sample_changed(struct bench *, double estimate_us, double *u
  * the inputs are changed (pattern.h), scores and signs, so that O is stale, or O and LSE are poisoned; which one is
  * pseudo-random. After every sample of bench_sample and bench_sample_changed O and LSE, as its last launch left them,
  * are compared in all rows with the last output that bench_compare found right; where a bit differs, with the
- * reference. A CPU compares a pseudo-random part of the rows with the reference. Of TIME_STEADY both are done once
+ * reference. Where O is large, a CPU compares a pseudo-random part of the rows. Of TIME_STEADY both are done once
  * per chain of samples. Both are outside the timed interval. The inputs must be those of launch 0. */
 struct status bench_witness(struct bench *, struct witness_result *out);
 

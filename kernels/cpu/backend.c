@@ -452,7 +452,7 @@ static struct status cpu_bench_guard(struct bench *base, struct guard_result *ou
 
 /* ---- timing -------------------------------------------------------------------------------------------------- */
 
-enum { CPU_WITNESS_ROWS = 16, CPU_WITNESS_ELEMENTS = 16384 };
+enum { CPU_WITNESS_ROWS = 16, CPU_WITNESS_ELEMENTS = 1 << 18 };
 
 /* Turns signs of one row of Q, K or V. */
 static void cpu_flip_row(struct cpu_bench *bench, void *data, const struct attn_tensor *tensor, uint64_t row,

@@ -70,9 +70,9 @@ load ../wrong
 }
 
 @test "of a large output a CPU compares a part, and says so" {
-  must 0 attn --shape B=2,H=4,S=256,D=64 --device cpu --quick --variants cpu_flash --json "$TMP/r.json"
-  expect_json "$TMP/r.json" '[(e["timed_rows_ratio"], abs(1 - (1 - 0.125 / 50) ** e["timed_samples"] - e["race_found_ratio"]) < 1e-9)
-    for r in d["results"] for e in [r["check"]["evidence"]]] == [(0.125, True)]'
+  must 0 attn --shape B=2,H=8,S=1024x64,D=64 --device cpu --quick --variants cpu_flash --json "$TMP/r.json"
+  expect_json "$TMP/r.json" '[(e["timed_rows_ratio"], abs(1 - (1 - 0.25 / 50) ** e["timed_samples"] - e["race_found_ratio"]) < 1e-9)
+    for r in d["results"] for e in [r["check"]["evidence"]]] == [(0.25, True)]'
 }
 
 @test "mistakes that random inputs cannot show are found on hard ones" {
