@@ -189,7 +189,7 @@ static struct status bench_require_launch(const struct bench *bench, uint32_t la
 
 struct status bench_fill(struct bench *bench, uint32_t launch) {
   TRY(bench_require_launch(bench, launch, __func__));
-  if (bench->inputs.launch == launch && bench->inputs.flips == 0 && !bench->inputs.swapped) return status_ok();
+  if (pattern_is_unchanged(&bench->inputs, launch)) return status_ok();
   bench->inputs.launch = launch;
   bench->inputs.flips = 0;
   bench->inputs.swapped = false;

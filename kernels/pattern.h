@@ -55,6 +55,11 @@ struct pattern {
 
 /* A change of the inputs between launches is a flip and a swap. */
 
+/* Whether these are the inputs of a launch, without a change. */
+static inline ATTN_HD bool pattern_is_unchanged(const struct pattern *p, uint32_t launch) {
+  return p->launch == launch && p->flips == 0 && !p->swapped;
+}
+
 static inline ATTN_HD uint32_t pattern_pair(uint32_t head, uint32_t heads) {
   return (head | 1u) < heads ? head ^ 1u : head;
 }

@@ -28,28 +28,16 @@ struct set {
 
 /* ---- command lines ------------------------------------------------------------------------------------------- */
 
-enum { MODES_TEXT_MAX = 64 };
-
-/* As --modes takes them. */
-static void write_modes(const bool modes[TIME_MODE_COUNT], char out[MODES_TEXT_MAX]) {
-  out[0] = '\0';
-  for (uint32_t mode = 0; mode < TIME_MODE_COUNT; ++mode) {
-    const size_t length = strlen(out);
-    if (modes[mode])
-      snprintf(out + length, MODES_TEXT_MAX - length, "%s%s", length > 0 ? "," : "", time_mode_name(mode));
-  }
-}
-
 /* What a process of one side measures: this command line, with the base's own objects and the suspects only. A set
  * after the first measures only the modes that are suspected; within the first set all processes have the same ones.
  */
-static void options_of(const struct pairs *pairs, int side, const struct set *set, char modes[MODES_TEXT_MAX],
+static void options_of(const struct pairs *pairs, int side, const struct set *set, char modes[TIME_MODE_LIST_MAX],
                        struct options *out) {
   const struct suspects *only = set->only;
   *out = *pairs->options;
   if (side == PAIRS_BASE && out->base_load.count > 0) out->load = out->base_load;
   if (set->number > 0) {
-    write_modes(only->modes, modes);
+    time_mode_write_list(only->modes, modes);
     out->modes = modes;
   }
   if (only == NULL || only->count > OPTIONS_LIST_MAX) return; /* more than can be named: all cells again */
@@ -201,7 +189,7 @@ static bool take_kept(const struct pairs *pairs, const struct set *set, uint32_t
 static struct status run_process(const struct pairs *pairs, int side, const struct set *set, uint32_t round,
                                  struct journal_data *out) {
   struct witness_side *seen = side == PAIRS_BASE ? &set->witness->base : &set->witness->now;
-  char journal[PROCESS_PATH_MAX], messages[PROCESS_PATH_MAX], modes[MODES_TEXT_MAX];
+  char journal[PROCESS_PATH_MAX], messages[PROCESS_PATH_MAX], modes[TIME_MODE_LIST_MAX];
   struct options options;
   struct child_end end;
   options_of(pairs, side, set, modes, &options);

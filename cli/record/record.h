@@ -113,6 +113,9 @@ const char *time_mode_name(uint32_t mode); /* "cold", "hot", "steady"; NULL past
 /* Reads a list such as "hot,cold,steady", in any order; out[mode] says whether the list names the mode. The message
  * of STATUS_USAGE begins with "--modes". */
 struct status time_mode_parse_list(const char *text, bool out[TIME_MODE_COUNT]);
+enum { TIME_MODE_LIST_MAX = 32 };
+/* Writes a list that time_mode_parse_list reads. */
+void time_mode_write_list(const bool modes[TIME_MODE_COUNT], char out[TIME_MODE_LIST_MAX]);
 
 /* How seldom the mistake is that check_record.race_found_ratio is about. */
 enum { CHECK_RACE_LAUNCHES = 50 };

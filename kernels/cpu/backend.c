@@ -427,14 +427,13 @@ static struct status cpu_bench_compare(struct bench *base, const struct toleranc
                                        struct compare_result *out) {
   struct cpu_bench *bench = cpu_bench_of(base);
   const struct cpu_reference *reference = &bench->reference[base->inputs.launch];
-  const struct pattern *inputs = &base->inputs;
   struct compare_partial partial;
   compare_start(&partial);
   for (uint64_t i = 0; i < reference->sample.count; ++i) cpu_compare_row(base, reference, tolerance, i, &partial);
   compare_finish(&partial, tolerance);
   *out = partial.result;
-  const bool is_unchanged = inputs->launch == 0 && inputs->flips == 0 && !inputs->swapped;
-  if (is_unchanged && bench->bound.verified[ATTN_O] == NULL && compare_is_within(out)) cpu_keep_verified(bench);
+  const bool is_first = pattern_is_unchanged(&base->inputs, 0) && bench->bound.verified[ATTN_O] == NULL;
+  if (is_first && compare_is_within(out)) cpu_keep_verified(bench);
   return status_ok();
 }
 

@@ -80,10 +80,10 @@ def blocks(reports):
     """The page's text under its title; nothing where no steady time was taken."""
     if not rows_of(reports):
         return []
-    policy = reports.sweeps[SWEEP]["device"].get("policy") or {}
-    idle = policy.get("idle_power_w")
-    if idle and idle > policy.get("power_limit_w", float("inf")) / 4:  # the card had just worked (report_idle_power_w)
-        idle = None
+    report = reports.sweeps[SWEEP]
+    # Known where the report takes it off: a card that had just worked was not idle.
+    is_known = any("energy_over_idle_pj_per_flop" in row for row in report["results"])
+    idle = report["device"]["policy"]["idle_power_w"] if is_known else None
     opening = ("A burst is the hot time: launches of milliseconds on a card that has just got work. Short launches run near the highest clock "
                "in that time; long launches may already be limited by power. The steady time is that of launches back to back for seconds, "
                "until it no longer changed (`--modes hot,steady`). Clock, power and energy are those of the steady time; power is the whole "

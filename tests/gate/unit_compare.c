@@ -499,11 +499,13 @@ TEST(times_that_prove_nothing_do_not_pass) {
 
 /* Pairs share the drift, two samples do not. */
 TEST(times_that_had_not_settled_decide_in_pairs_only) {
-  static const double same[] = {100, 100}, slow[] = {100, 105}, clock[] = {1980, 1980};
+  static const double same[] = {100, 100}, slow[] = {100, 105}, far[] = {100, 3}, clock[] = {1980, 1980};
   assert_verdict(of_seven(true, same, clock, 0, false).verdict, COMPARE_same);
+  assert_verdict(of_seven(true, far, clock, 0, false).verdict, COMPARE_implausible);
   assert_verdict(of_seven(true, slow, clock, 0, false).verdict, COMPARE_regressed);
   assert_verdict(of_seven(false, same, clock, 0, true).verdict, COMPARE_same);
   assert_verdict(of_seven(false, same, clock, 0, false).verdict, COMPARE_inconclusive);
+  assert_verdict(of_seven(false, far, clock, 0, false).verdict, COMPARE_inconclusive);
 }
 
 TEST(times_that_cannot_be_are_implausible) {
