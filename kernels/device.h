@@ -235,18 +235,19 @@ struct witness_result {
 };
 
 /* Measures hot launches whose inputs change: Q, K and V get new values before each launch (pattern.h), and
- * the time of changing them is subtracted. *us is the shortest time of one launch over the samples, in microseconds.
- * A kernel that skips work on unchanged inputs has a shorter hot time than this. Of launches of more than a
- * millisecond one is taken. A sample is an odd number of launches, so that a kernel that
- * computes in every second launch is noticed too. */
+ * the time of changing them is subtracted. *us is the time of a launch in the shortest sample, in microseconds. A
+ * kernel that skips work on unchanged inputs has a shorter hot time than this. If a launch takes more than a
+ * millisecond, only one is timed. A sample is an odd number of launches, so that a kernel that computes in every
+ * second launch is noticed too. */
 struct status bench_sample_changed(struct bench *, double estimate_us, double *us);
 
 /* Returns the counts of the checks beside timing and sets them to zero. Before every sample of bench_sample, either
  * the inputs are changed (pattern.h), scores and signs, so that O is stale, or O and LSE are poisoned; which one is
  * pseudo-random. After every sample of bench_sample and bench_sample_changed O and LSE, as its last launch left them,
- * are compared in all rows with the last output that bench_compare found right; where a bit differs, with the
- * reference. Where O is large, a CPU compares a pseudo-random part of the rows. Of TIME_STEADY both are done once
- * per chain of samples. Both are outside the timed interval. The inputs must be those of launch 0. */
+ * are compared in all rows with the first output of the binding that bench_compare found right on the unchanged
+ * inputs of launch 0; where a bit differs, with the reference. Where O is large, a CPU compares a pseudo-random part
+ * of the rows. On a GPU both are done once per chain of TIME_STEADY samples. Both are outside the timed interval. The
+ * inputs must be those of launch 0. */
 struct status bench_witness(struct bench *, struct witness_result *out);
 
 /* Injects a slowdown of known size, to test tools that read times: every launch that bench_sample takes in this mode

@@ -17,19 +17,20 @@ static const struct {
   const char *name, *option;
 } sides[PAIRS_SIDES] = {[PAIRS_BASE] = {"base", "--base"}, [PAIRS_CANDIDATE] = {"candidate", "--candidate"}};
 
-/* One set of processes: the first measurement of all cells, or a later one of the suspects. */
+/* One set of processes. The first begins with all cells and may go on with the open ones; a later one measures the
+ * suspects. */
 struct set {
-  const char *name; /* leads the names of its files */
-  uint32_t number;  /* 0: the first */
-  const struct suspects *only;
-  struct journal_data *data; /* PAIRS_SIDES */
+  const char *name;            /* leads the names of its files */
+  uint32_t number;             /* 0: the first */
+  const struct suspects *only; /* NULL: all cells */
+  struct journal_data *data;   /* PAIRS_SIDES */
   struct witness *witness;
 };
 
 /* ---- command lines ------------------------------------------------------------------------------------------- */
 
 /* What a process of one side measures: this command line, with the base's own objects and the suspects only. A set
- * after the first measures only the modes that are suspected; within the first set all processes have the same ones.
+ * after the first measures only the modes that are suspected. All processes of the first set measure the same modes.
  */
 static void options_of(const struct pairs *pairs, int side, const struct set *set, char modes[TIME_MODE_LIST_MAX],
                        struct options *out) {
@@ -45,7 +46,8 @@ static void options_of(const struct pairs *pairs, int side, const struct set *se
   for (size_t i = 0; i < only->count; ++i) out->only.item[i] = only->only[i];
 }
 
-/* One round without a reference: two processes of the same kind differ in nothing but the program. */
+/* One round without a reference. The two sides differ in the program, in the objects that they load, and in the
+ * options that are for the candidate alone. */
 static char **write_arguments(const char *program, bool is_candidate, const struct options *options,
                               const char *journal) {
   const char *const fixed[] = {program, "run",    "--rounds",  "1",         "--quick", "--reference",

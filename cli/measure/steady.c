@@ -32,7 +32,7 @@ bool steady_is_reached(const double mean_us[STEADY_WINDOWS], double relative) {
 /* ---- windows ------------------------------------------------------------------------------------------------- */
 
 struct instant {
-  double s, j; /* the clock, and the device's counter of energy, which is read just before it */
+  double s, j; /* s: the clock; j: the device's counter of energy, read just before the clock */
 };
 
 static struct instant instant_now(struct device *device) {

@@ -42,7 +42,8 @@ struct cpu_reference {
 };
 
 /* The columns of a row whose signs a flip inverts (pattern.h). They are the same for all rows of a pair of KV heads.
- * To compute them takes longer than to read the row, so the last answer is kept; flips, pair and what are its key. */
+ * To compute them takes longer than to read the row, so the last answer is kept, for these `flips`, `pair` and
+ * `what`. */
 struct cpu_signs {
   bool is_known;
   uint64_t flips, pair;
@@ -51,7 +52,8 @@ struct cpu_signs {
 };
 
 struct cpu_witness {
-  uint64_t taken; /* samples since the bench was opened: what looks random is a function of it */
+  uint64_t
+      taken; /* samples since the bench was opened; the choice of change or poison, and of rows, follows from it */
   struct witness_result found;
   struct cpu_signs signs;
 };
@@ -379,7 +381,7 @@ static const bool *cpu_signs_of(struct cpu_bench *bench, const struct attn_tenso
   return signs->is_flipped;
 }
 
-/* Row i of the reference's sample; where it is NaN, its output is not defined. */
+/* Compares the output with row i of the reference's sample. Where that is NaN, the output is not defined. */
 static void cpu_compare_row(struct bench *base, const struct cpu_reference *reference,
                             const struct tolerance *tolerance, uint64_t i, struct compare_partial *partial) {
   const struct attn_problem *s = &base->shape;
@@ -506,15 +508,15 @@ static void cpu_witness_prepare(struct bench *base) {
   }
 }
 
-/* Rows that are looked at after a sample: as many as take little time beside it. */
+/* How many rows are compared after a sample: as many as take little time beside it. */
 static uint64_t cpu_witness_rows(const struct bench *base) {
   const uint64_t rows = pattern_rows(&base->shape), fit = CPU_WITNESS_ELEMENTS / attn_columns(&base->shape, ATTN_O);
   const uint64_t few = fit > CPU_WITNESS_ROWS ? fit : CPU_WITNESS_ROWS;
   return few < rows ? few : rows;
 }
 
-/* Whether row i of the reference's sample equals the output that was found right: O bit by bit with the signs that
- * the flip inverts, and LSE in value. */
+/* Whether the output for row i of the reference's sample equals the one that was found right: O bit by bit with the
+ * signs that the flip inverts, and LSE in value. */
 static bool cpu_row_is_verified(struct cpu_bench *bench, const struct cpu_reference *reference, uint64_t i) {
   const struct pattern *inputs = &bench->base.inputs;
   const void *verified = bench->bound.verified[ATTN_O], *data = cpu_tensor_data(bench, ATTN_O);
@@ -534,7 +536,7 @@ static bool cpu_row_is_verified(struct cpu_bench *bench, const struct cpu_refere
   return true;
 }
 
-/* Looks at rows of what the sample left, spread where it is not all of them. */
+/* Compares rows of the output after a sample. If they are not all rows, they are spread over it. */
 static void cpu_witness_look(struct bench *base) {
   struct cpu_bench *bench = cpu_bench_of(base);
   const struct cpu_reference *reference = &bench->reference[base->inputs.launch];

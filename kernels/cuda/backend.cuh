@@ -29,8 +29,8 @@ struct clock_stamp {
 
 /* Cold samples behind one blocking kernel. On an H200 a launch of 10 us takes 0.3 to 0.7 us longer where two more
  * samples, some 15 launches, are queued behind it. In chains of 5 the first three samples were longer than the last
- * two for this reason, and an interval of the same width took twice as many samples. Samples in chains of 1 scatter
- * least, but a sweep then takes longer. */
+ * two for this reason, and a confidence interval of the same width took twice as many samples as in chains of 2.
+ * Samples in chains of 1 scatter least, but a sweep then takes longer. */
 constexpr uint32_t kColdChain = 2;
 constexpr uint32_t kTimerEvents =
     std::max<uint32_t>({2 * kColdChain, ATTN_PASSES_MAX + 1, TIMING_CUDA_STEADY_CHAIN + 1});

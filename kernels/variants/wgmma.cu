@@ -75,12 +75,12 @@
  * gains up to 5 % under a causal mask and D = 128 loses 2 %. Three warpgroups of 64 keys at D = 128 gain nothing
  * anywhere.
  *
- * Two warpgroups of 128 keys at D = 128 have Q in registers. A tile of keys then reads a fifth less of shared
- * memory, and a sixth slot takes the place of Q's second buffer. At 16384 tokens, full, on two cards, this takes 3 to
- * 5 % less energy, and 0.6 to 2 % less time where the power limit sets the clock. Under a causal mask it takes 0.2 %
- * less time. The times of short launches change by -0.7 to +0.3 %. A part of Q in registers gains nothing at D = 192
- * and 256, and neither does all of Q in wgmma_general. With Q in shared memory, tiles of 144, 160 or 176 keys take
- * more clocks than tiles of 128.
+ * Two warpgroups with tiles of 128 keys at D = 128 have Q in registers. A tile of keys then reads a fifth less of
+ * shared memory, and a sixth slot takes the place of Q's second buffer. At 16384 tokens, full, on two cards, this
+ * takes 3 to 5 % less energy, and 0.6 to 2 % less time where the power limit sets the clock. Under a causal mask it
+ * takes 0.2 % less time. The times of short launches change by -0.7 to +0.3 %. A part of Q in registers gains nothing
+ * at D = 192 and 256, and Q in registers gains nothing in wgmma_general. With Q in shared memory, tiles of 144, 160
+ * or 176 keys take more clocks than tiles of 128.
  *
  * Two warpgroups of 64 keys at D = 128, time over that with 128 keys, 128 heads: they are taken where the keys end in
  * the first half of a tile, and for short causal problems.

@@ -81,7 +81,7 @@ def blocks(reports):
     if not rows_of(reports):
         return []
     report = reports.sweeps[SWEEP]
-    # Known where the report takes it off: a card that had just worked was not idle.
+    # The idle power is known if the report subtracts it: a card that had just worked was not idle.
     is_known = any("energy_over_idle_pj_per_flop" in row for row in report["results"])
     idle = report["device"]["policy"]["idle_power_w"] if is_known else None
     opening = ("A burst is the hot time: launches of milliseconds on a card that has just got work. Short launches run near the highest clock "
