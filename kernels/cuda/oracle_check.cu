@@ -119,17 +119,21 @@ struct status poison_outputs(struct cuda_bench *p) {
 
 /* ---- the fp64 reference -------------------------------------------------------------------------------------- */
 
+/* Rows that do not fill a GPU have several warps each, where there are keys for all of these. */
+constexpr uint64_t kSplitRows = 4096;
+constexpr uint32_t kSplitKeys = kRowWarps * 32;
+
 struct status compute_reference(struct cuda_bench *p, struct cuda_reference *r) {
   const struct attn_problem &s = p->base.shape;
   const void *data[ATTN_ROLE_COUNT];
   for (unsigned role = 0; role < ATTN_ROLE_COUNT; ++role) data[role] = data_of(p, role);
   const reference_args args = reference_args_of(s, data, r->o, r->rows, r->sample);
   CUDA_TRY(cudaMemsetAsync(r->rows, 0, r->sample.count * sizeof *r->rows, stream_of(p)));
-  const bool is_mixed = attn_kv_dtype(&s) != s.dtype; /* then K and V are e4m3 */
-  const auto kernel = for_dtype(s.dtype, [is_mixed](auto t) {
-    return is_mixed ? reference_kernel<t.value, ATTN_E4M3> : reference_kernel<t.value, t.value>;
+  const reference_launch launch = reference_launch_of(args, r->sample.count <= kSplitRows && s.Skv >= kSplitKeys);
+  const auto kernel = for_dtype(s.dtype, [&](auto t) {
+    return launch.splits ? reference_kernel_of<t.value, true>(s) : reference_kernel_of<t.value, false>(s);
   });
-  kernel<<<reference_grid(args), 32 * kReferenceWarps, 0, stream_of(p)>>>(args);
+  kernel<<<launch.grid, launch.threads, 0, stream_of(p)>>>(args);
   CUDA_TRY(cudaGetLastError());
   CUDA_TRY(cudaStreamSynchronize(stream_of(p)));
   return status_ok();

@@ -20,22 +20,6 @@ const char *supports(const attn_problem *, const attn_tuning *, const struct dev
 
 void plan(const attn_problem *, const attn_tuning *, const struct device_info *, attn_plan *) {}
 
-template <attn_dtype kDtype>
-auto kernel_of(bool is_mixed) {
-  return is_mixed ? attn::reference_kernel<kDtype, ATTN_E4M3> : attn::reference_kernel<kDtype, kDtype>;
-}
-
-void (*kernel_for(const attn_problem &p))(attn::reference_args) {
-  const bool is_mixed = attn_kv_dtype(&p) != p.dtype;
-  switch (p.dtype) {
-    case ATTN_F16: return kernel_of<ATTN_F16>(is_mixed);
-    case ATTN_BF16: return kernel_of<ATTN_BF16>(is_mixed);
-    case ATTN_F32: return kernel_of<ATTN_F32>(is_mixed);
-    case ATTN_E4M3: break;
-  }
-  return kernel_of<ATTN_E4M3>(is_mixed);
-}
-
 void write_row(const attn_problem &p, const attn_buffers &buffers, uint64_t row, const double *o, double lse) {
   const attn_view view = attn_view_of(&p, ATTN_O);
   const attn_dtype dtype = attn_out_dtype(&p);
@@ -167,6 +151,15 @@ void check_looks(const attn_problem &p, const attn_buffers &buffers, const std::
   if (!sees(verified)) emulated::fail("the witness does not see a wrong log-sum-exp");
 }
 
+void launch_reference(const attn::reference_args &args, bool splits) {
+  const attn::reference_launch how = attn::reference_launch_of(args, splits);
+  with_dtype(args.shape.dtype, [&](auto t) {
+    const auto kernel = splits ? attn::reference_kernel_of<t.value, true>(args.shape)
+                               : attn::reference_kernel_of<t.value, false>(args.shape);
+    emulated::run({{how.grid.x, how.grid.y, 1}, {how.threads, 1, 1}, 1, 0, args.sample.count}, [&] { kernel(args); });
+  });
+}
+
 void run(const attn_problem *problem, const attn_plan *, const attn_buffers *buffers, unsigned threads) {
   const attn_view view = attn_view_of(problem, ATTN_O);
   const uint64_t count = attn_view_rows(&view);
@@ -174,19 +167,22 @@ void run(const attn_problem *problem, const attn_plan *, const attn_buffers *buf
   std::vector<reference_row> gpu(count), cpu(count);
   oracle_input input = {};
   std::copy_n(buffers->tensor, (int)ATTN_ROLE_COUNT, input.tensor);
-  const attn::reference_args args =
-      attn::reference_args_of(*problem, input.tensor, gpu_o.data(), gpu.data(), {count, 1, count, 0});
-  const dim3 grid = attn::reference_grid(args);
-  const auto kernel = kernel_for(*problem);
-  emulated::run({{grid.x, grid.y, 1}, {32 * attn::kReferenceWarps, 1, 1}, 1, 0, count}, [&] { kernel(args); });
   const oracle_output output = {cpu_o.data(), cpu.data(), nullptr, nullptr, nullptr};
   const struct status status = oracle_run(problem, &input, &output, threads);
   if (status_failed(&status)) emulated::fail("%s", status.text);
-  for (uint64_t row = 0; row < count; ++row) {
-    const uint64_t first = row * view.columns;
-    const char *what = attn::disagreement(&cpu_o[first], cpu[row], &gpu_o[first], gpu[row], view.columns);
-    if (what != nullptr) emulated::fail("row %llu has another %s than the CPU's", (unsigned long long)row, what);
-    write_row(*problem, *buffers, row, &gpu_o[first], gpu[row].lse);
+  const attn::reference_args args =
+      attn::reference_args_of(*problem, input.tensor, gpu_o.data(), gpu.data(), {count, 1, count, 0});
+  for (const bool splits : {true, false}) {
+    std::fill(gpu.begin(), gpu.end(), reference_row{});
+    launch_reference(args, splits);
+    for (uint64_t row = 0; row < count; ++row) {
+      const uint64_t first = row * view.columns;
+      const char *what = attn::disagreement(&cpu_o[first], cpu[row], &gpu_o[first], gpu[row], view.columns);
+      if (what != nullptr)
+        emulated::fail("row %llu has another %s than the CPU's, computed by %s", (unsigned long long)row, what,
+                       splits ? "several warps" : "one warp");
+      write_row(*problem, *buffers, row, &gpu_o[first], gpu[row].lse);
+    }
   }
   static unsigned calls = 0;
   if (calls++ % 4 > 0)
