@@ -16,7 +16,7 @@ struct measure_settings {
 
 struct measure_settings measure_defaults(enum device_kind);
 /* The same with a smaller time budget (--quick), for measurements that many processes repeat. */
-struct measure_settings measure_quick(enum device_kind);
+struct measure_settings measure_quick(enum device_kind, enum time_mode);
 
 /* Fills *out. hot_launches and estimate_us come from bench_time_prepare. Device failures come back as they are. */
 struct status measure_mode(struct device *, struct bench *, enum time_mode, const struct measure_settings *,

@@ -260,7 +260,7 @@ static struct status prepare_cell(struct job *job) {
 
 static struct status time_mode(const struct job *job, enum time_mode mode) {
   const enum device_kind kind = device_info(job->device)->kind;
-  struct measure_settings settings = job->request->quick ? measure_quick(kind) : measure_defaults(kind);
+  struct measure_settings settings = job->request->quick ? measure_quick(kind, mode) : measure_defaults(kind);
   settings.keeps_samples = job->request->samples;
   if (!job->request->modes[mode]) return status_ok();
   TRY(measure_mode(job->device, job->worker->bench, mode, &settings, job->hot_launches, job->estimate_us,

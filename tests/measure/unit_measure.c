@@ -59,7 +59,7 @@ TEST(a_launch_of_milliseconds_takes_five_to_nine_samples) {
 
 TEST(a_launch_that_spends_the_budget_takes_no_more_than_the_fewest) {
   static double us[ROOM];
-  const struct measure_settings cpu = measure_defaults(DEVICE_CPU), quick = measure_quick(DEVICE_CUDA);
+  const struct measure_settings cpu = measure_defaults(DEVICE_CPU), quick = measure_quick(DEVICE_CUDA, TIME_HOT);
   enum stats_stop stop;
   fill(us, 2e6, 0.002);
   assert_int_equal(samples_taken(&cpu.rule, us, ROOM, 2e6, &stop), cpu.rule.floor_samples);
