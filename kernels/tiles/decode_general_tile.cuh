@@ -815,9 +815,13 @@ struct Merger {
     if (four == 0) reinterpret_cast<float2 *>(a.stats)[at] = make_float2(x.max, x.sum);
   }
 
-  /* What the blocks of an item have of a row. */
+  /* What the blocks of an item have of a row. kFan partial results are asked for at once, so that few ones are merged
+   * in one round, and the many of a long sequence too. */
   __device__ __forceinline__ Sum of_blocks(uint32_t first, uint32_t count, uint32_t row, uint32_t four) const {
-    constexpr uint32_t kFan = 8; /* partial results that are asked for at once */
+    return count <= 8 ? of_blocks<8>(first, count, row, four) : of_blocks<20>(first, count, row, four);
+  }
+  template <uint32_t kFan>
+  __device__ __forceinline__ Sum of_blocks(uint32_t first, uint32_t count, uint32_t row, uint32_t four) const {
     Sum x;
     for (uint32_t done = 0; done < count; done += kFan) {
       float2 stats[kFan];
