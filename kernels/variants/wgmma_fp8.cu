@@ -38,16 +38,26 @@
  *       adding to fp32                                          1     3     6
  *       the product with ones                                   0     2     1
  *
- *   A q tile costs 6900 clocks at D = 128, beside the time of its tiles of keys. Part of these is spent on misses
- *   of the instruction cache: with a fifth less code, 1024 keys take 7 % less time. None of these gained: to start
- *   the products of one half of the keys while the other half's weights are made; to let one warpgroup at a time
- *   make exponentials; warpgroups that start products without taking turns; two warpgroups of 128 keys instead of
- *   three of 96 at D = 64; a quarter of the exponentials as polynomials (1 % slower; 5 % at D = 256); to pack
- *   weights before P V is waited for, where the kernel transposes V (4 % slower). A warpgroup that did the products
- *   and then the softmax of two tiles at a time gained 0.5 % at D = 256 and lost 15 % at D = 128. Two sets of
- *   scores let the products of a tile start before the softmax of the tile before it. At D = 64 with two warpgroups
- *   this took 3 % less time, which is still 12 % more than with three warpgroups. At D = 128 it took 4 to 12 %
- *   more.
+ *   A q tile costs 6900 clocks at D = 128, beside the time of its tiles of keys. Its end takes 3700: a turn, the
+ *   start of the last and the next product, the last sums, and the output. Part of these is spent on misses of the
+ *   instruction cache: with a fifth less code, 1024 keys take 7 % less time. Its last tile was looked through as
+ *   well. Without that, 1024 keys take 2 % less time. But kernels with sums in shared memory took 3 % more at 8192
+ *   keys, since the compiler orders their loop otherwise, so they still look.
+ *
+ *   None of these gained:
+ *
+ *        to start the products of one half of the keys while the other half's weights are made
+ *        to let one warpgroup at a time make exponentials
+ *        warpgroups that start products without taking turns
+ *        two warpgroups of 128 keys instead of three of 96 at D = 64
+ *        three warpgroups of 64 keys at D = 128, whose sums all lie in shared memory: 10 % slower
+ *        a quarter of the exponentials as polynomials: 1 % slower, 5 % at D = 256
+ *        to pack weights before P V is waited for, where the kernel transposes V: 4 % slower
+ *        exponentials spread evenly over the scaling of scores, which the compiler puts before them: 1 to 2 % slower
+ *        to look at the next tile's barriers ahead of time: 1 % slower; warpgroups wait for their turn instead
+ *        the products and then the softmax of two tiles at a time: 0.5 % faster at D = 256, 15 % slower at D = 128
+ *        two sets of scores, so that a tile's products start before the softmax of the tile before it: 3 % faster
+ *          with two warpgroups at D = 64, which is 12 % slower than three; 4 to 12 % slower at D = 128
  *
  *   Where the kernel transposes V, (1,16,8192,256) takes 2.01 million clocks: 1.87 without the four chunks of P V,
  *   each of which is waited for and added alone, 1.89 without transposing, and 1.26 without both. So where a pass
