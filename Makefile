@@ -31,7 +31,7 @@ SPACE := $(EMPTY) $(EMPTY)
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all example run check test test-emulated test-gpu sanitize-gpu coverage fuzz fuzz-smoke analyze fuzz-programs test-programs gpu-programs setup lint format format-check asan check-spills \
+.PHONY: all example run check test test-emulated test-gpu sanitize-gpu coverage builds fuzz fuzz-smoke analyze fuzz-programs test-programs gpu-programs setup lint format format-check asan check-spills \
         compile-commands features help clean install uninstall FORCE
 FORCE:
 
@@ -163,6 +163,9 @@ UNIT_SOURCES := $(wildcard tests/*/unit_*.c)
 FUZZ_SOURCES := $(wildcard tests/fuzz/fuzz_*.c)
 EXAMPLE_SOURCES := $(wildcard kernels/example/*.cu)
 PLUGIN_SOURCES := $(wildcard tests/plugins/*.c)
+OTHER_NUMBERS := 1 2 3 4 5 6 7 8 9 10 11 12
+OTHER_BUILDS := $(OTHER_NUMBERS:%=$(BUILD)/builds/%/attnbench)
+OTHER_SOURCES := $(addprefix kernels/variants/,wgmma.cu mma_swizzle.cu cp_async.cu scalar_quad.cu cluster_split.cu)
 SLOWED_NAMES := $(shell sed -n 's/^VARIANT(\(.*\))/\1/p' tests/slowed/slowed.def)
 
 # Recipes and rules hold these names as they are, so that a name of other characters would be run, or be two.
@@ -383,6 +386,9 @@ gpu-programs: $(BUILD)/attnbench $(FAULTY) $(EXAMPLES) $(PLUGINS)
 # Slow to build, and of use with a GPU alone.
 slowed: $(BUILD)/attnbench $(BUILD)/tests/slowed.so
 	@printf '%s\n' $(BUILD)/tests/slowed.so
+# The same program in builds that differ as an unrelated change makes them differ (scripts/proof/build_bias.py).
+builds: $(OTHER_BUILDS)
+	@printf '%s\n' $^
 test-programs: gpu-programs $(UNITS) $(EMULATED)
 # With SANITIZE=fuzzer-no-link,...: scripts/build/fuzz.sh says how.
 fuzz-programs: $(FUZZERS)
@@ -560,6 +566,18 @@ $(BUILD)/slowed/%.cu.o: $(BUILD)/slowed/%.cu
 	$(COMPILE_CU)
 $(BUILD)/tests/slowed.so: $(SLOWED_OBJECTS)
 	$(call LINK_SHARED,$(if $(filter 1,$(WITH_CUDA)),$(CUDA_LIBS) -ldl -lpthread))
+
+# Build N has its objects in an order drawn from N, and N kernels that nobody calls in some sources.
+define OTHER_BUILD
+$(BUILD)/builds/$1/%.cu.o: private CPPFLAGS_ALL += -DATTN_UNUSED_KERNELS=$1 -include tests/builds/unused.cuh
+$(BUILD)/builds/$1/%.cu.o: %.cu tests/builds/unused.cuh
+	$$(COMPILE_CU)
+$(BUILD)/builds/$1/attnbench: $(OTHER_SOURCES:%=$(BUILD)/builds/$1/%.o) $(filter-out $(call object,$(OTHER_SOURCES)),$(OBJECTS))
+	$$(call say,LINK,$$@)
+	$$(Q)yes $1 | head -c 65536 >$$(@D)/order
+	$$(Q)$$(CXX) $$(LD_ALL) $$$$(printf '%s\n' $$^ | shuf --random-source=$$(@D)/order) $$(LIBS_ALL) -o $$@
+endef
+$(foreach n,$(OTHER_NUMBERS),$(eval $(call OTHER_BUILD,$n)))
 
 .SECONDARY:
 -include $(EXAMPLE_OBJECTS:.o=.d) $(PLUGINS:.so=.c.d)
