@@ -66,7 +66,7 @@ struct measure_settings measure_defaults(enum device_kind kind) {
 }
 
 /* A gate's evidence is one median per process, and the medians of one kernel in several processes on an H200 differ
- * by 0.1 to 0.45 % (standard deviation) however long each measures. An interval of the median of 0.2 % adds little to
+ * by 0.1 to 0.5 % (standard deviation) however long each measures. An interval of the median of 0.2 % adds little to
  * that, so a process spends as little time as that takes, and more processes fit into the time.
  *
  * A kernel that draws more than the power limit keeps its first clock for 30 to 60 ms, and its time repeats within

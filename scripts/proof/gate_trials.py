@@ -425,16 +425,20 @@ def table(args, report, same, slowed, resumed, data):
     walls = sorted(r["wall_s"] for r in same)
     pairs = f"{args.rounds or '3 to 7'} pairs"
     alarms, undecided = (sum(r["exit_code"] == code for r in same) for code in (REGRESSION, INCONCLUSIVE))
-    rows = [[f"real gates without any change, {len(report['results'])} cells in both modes: failed",
-             f"{alarms} of {len(same)}", f"{undecided} did not decide"],
-            [f"real gates with one case {args.percent:g} % slower: found, and nothing else named",
-             f"{sum(map(found, valid))} of {len(valid)}", f"{len({r['slowed'] for r in valid})} different cases"]]
+    rows = []
+    if same:
+        rows += [[f"real gates without any change, {len(report['results'])} cells in both modes: failed",
+                  f"{alarms} of {len(same)}", f"{undecided} did not decide"]]
+    if slowed:
+        rows += [[f"real gates with one case {args.percent:g} % slower: found, and nothing else named",
+                  f"{sum(map(found, valid))} of {len(valid)}", f"{len({r['slowed'] for r in valid})} different cases"]]
     if walls:
         rows += [["wall time of a gate without suspects", f"{walls[len(walls) // 2]:.1f} s",
                   f"{len(report['results'])} cells, {pairs} of processes; longest {walls[-1]:.1f} s"]]
     out = {"schema": "attnbench.table/1", "title": "How far the gate is to be trusted",
            "about": f"Threshold 2 %, {pairs} of processes, sweep `{report['sweep']['name']}` on {device['name']} "
-                    f"(driver {device['driver']}, nothing locked). Real gates: `scripts/proof/gate_trials.py`, the program against itself."
+                    f"(driver {device['driver']}, nothing locked)."
+                    + (" Real gates: `scripts/proof/gate_trials.py`, the program against itself." if same or slowed else "")
                     + ("" if data is None else f" Drawn: `attnbench gate --selftest`, gates drawn from "
                        f"{data['method']['processes']} measured processes."),
            "columns": ["what", "result", "detail"], "rows": rows + ([] if data is None else rate_rows(data)),

@@ -19,7 +19,7 @@ from lib.reports import REFERENCE, case_label, hot_us, is_vendors, roof_share, t
 from lib.tables import microseconds, ratio, significant, table, table_blocks
 
 GENERATED = "<!-- Made by scripts/results/update_results.py from the measurements beside it; edits are overwritten. -->"
-TABLES = ("timer", "counters", "kernels", "gate")  # made by scripts/proof/
+TABLES = ("timer", "counters", "kernels", "gate", "builds")  # made by scripts/proof/
 FASTEST_SWEEPS = ("v3", "mission")
 CLASS_SWEEPS = ("prefill", "odd", "short", "decode")  # too many cases for a row each
 SCALING_SWEEP = "v3"
