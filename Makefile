@@ -386,7 +386,7 @@ gpu-programs: $(BUILD)/attnbench $(FAULTY) $(EXAMPLES) $(PLUGINS)
 # Slow to build, and of use with a GPU alone.
 slowed: $(BUILD)/attnbench $(BUILD)/tests/slowed.so
 	@printf '%s\n' $(BUILD)/tests/slowed.so
-# The same program in builds that differ as an unrelated change makes them differ (scripts/proof/build_bias.py).
+# Builds of attnbench with other link orders, and with unused kernels in OTHER_SOURCES (scripts/proof/build_bias.py).
 builds: $(OTHER_BUILDS)
 	@printf '%s\n' $^
 test-programs: gpu-programs $(UNITS) $(EMULATED)
@@ -567,7 +567,7 @@ $(BUILD)/slowed/%.cu.o: $(BUILD)/slowed/%.cu
 $(BUILD)/tests/slowed.so: $(SLOWED_OBJECTS)
 	$(call LINK_SHARED,$(if $(filter 1,$(WITH_CUDA)),$(CUDA_LIBS) -ldl -lpthread))
 
-# Build N has its objects in an order drawn from N, and N kernels that nobody calls in some sources.
+# Build N has its objects in an order drawn from N, and N kernels that nobody calls in OTHER_SOURCES.
 define OTHER_BUILD
 $(BUILD)/builds/$1/%.cu.o: private CPPFLAGS_ALL += -DATTN_UNUSED_KERNELS=$1 -include tests/builds/unused.cuh
 $(BUILD)/builds/$1/%.cu.o: %.cu tests/builds/unused.cuh

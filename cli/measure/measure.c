@@ -65,13 +65,14 @@ struct measure_settings measure_defaults(enum device_kind kind) {
   return kind == DEVICE_CUDA ? cuda : cpu;
 }
 
-/* A gate's evidence is one median per process, and the medians of one kernel in several processes on an H200 differ
- * by 0.1 to 0.5 % (standard deviation) however long each measures. An interval of the median of 0.2 % adds little to
- * that, so a process spends as little time as that takes, and more processes fit into the time.
+/* A gate's evidence is one median per process. On an H200 the medians of one kernel in several processes differ by
+ * 0.1 to 0.7 % (standard deviation), and longer measurements do not reduce that. An interval of the median of 0.2 %
+ * adds little to it, so a process spends as little time as that takes, and more processes fit into the time.
  *
- * A kernel that draws more than the power limit keeps its first clock for 30 to 60 ms, and its time repeats within
- * 0.1 % until then. After that the clock is regulated to and fro for seconds, by 2 %. So the hot mode warms up for
- * 8 ms and measures for 20 ms. Checks and other modes before it have brought the clocks up. */
+ * A kernel that draws more than the power limit keeps its first clock for 30 to 60 ms after a pause, and its time
+ * repeats within 0.1 % until then. After that the clock is regulated up and down for seconds, by 2 %. So the hot mode
+ * takes few samples: it warms up for 8 ms or more, until two windows agree, and ends with the first batch behind 20
+ * ms of samples. The checks before it draw less power, and so are a pause in this sense. */
 struct measure_settings measure_quick(enum device_kind kind, enum time_mode mode) {
   struct measure_settings settings = measure_defaults(kind);
   settings.rule.min_samples = 20;

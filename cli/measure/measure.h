@@ -15,7 +15,8 @@ struct measure_settings {
 };
 
 struct measure_settings measure_defaults(enum device_kind);
-/* The same with a smaller time budget (--quick), for measurements that many processes repeat. */
+/* Settings of --quick, for measurements that many processes repeat: less time than measure_defaults, least of all for
+ * hot times, and a narrower interval. */
 struct measure_settings measure_quick(enum device_kind, enum time_mode);
 
 /* Fills *out. hot_launches and estimate_us come from bench_time_prepare. Device failures come back as they are. */

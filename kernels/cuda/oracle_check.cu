@@ -119,7 +119,8 @@ struct status poison_outputs(struct cuda_bench *p) {
 
 /* ---- the fp64 reference -------------------------------------------------------------------------------------- */
 
-/* Rows that do not fill a GPU have several warps each, where there are keys for all of these. */
+/* At most so many rows, of at least so many keys, have kRowWarps warps each. With one warp each they would leave much
+ * of the GPU idle. */
 constexpr uint64_t kSplitRows = 4096;
 constexpr uint32_t kSplitKeys = kRowWarps * 32;
 

@@ -16,11 +16,11 @@ __device__ double load_double(const void *data, uint64_t index) {
   return attn_dtype_value(kDtype, attn_dtype_load(kDtype, data, index));
 }
 
-constexpr int kReferenceWarps = 4;     /* of a block: each has a row, ... */
-constexpr int kRowWarps = 16;          /* ... or so many have one together */
+constexpr int kReferenceWarps = 4;     /* of a block, where each warp has a row of its own */
+constexpr int kRowWarps = 16;          /* of a block, where they share a row */
 constexpr int kReferenceColumns = 256; /* columns of O per block; 8 per lane */
 constexpr int kPerLane = kReferenceColumns / 32;
-constexpr uint32_t kHeldColumns = 256; /* of a row of Q: the first ones are converted once */
+constexpr uint32_t kHeldColumns = 256; /* the first columns of a row of Q, kept as doubles in shared memory */
 constexpr uint32_t kAtOnce = 8;        /* neighbouring elements that are loaded together */
 
 constexpr uint32_t kElementBytes[] = {
@@ -29,7 +29,7 @@ constexpr uint32_t kElementBytes[] = {
 #undef DTYPE
 };
 
-/* kAtOnce elements, where `index` and the tensor's address are multiples of so many. */
+/* Loads kAtOnce neighbouring elements. `index` must be a multiple of kAtOnce, and `data` aligned to 8 bytes. */
 template <enum attn_dtype kDtype>
 __device__ void load_doubles(const void *data, uint64_t index, double (&out)[kAtOnce]) {
   constexpr uint32_t kWords = kAtOnce * kElementBytes[kDtype] / 4, kPerWord = kAtOnce / kWords;
@@ -75,7 +75,8 @@ struct reference_args {
 struct row_state {
   double out[kPerLane], largest, total, spread, values, most, top, top_spread;
 
-  /* Makes sums relative to a score that is no smaller than any so far; of those, `shrink` is what remains. */
+  /* Makes `to` the score that sums are relative to. It must not be below any score so far. `shrink` is exp(largest -
+   * to). */
   __device__ void raise(double to, double shrink) {
     largest = to;
     total *= shrink;
@@ -84,7 +85,7 @@ struct row_state {
     top_spread = shrink < COMPARE_TOP_WEIGHT ? 0.0 : top_spread * shrink * shrink;
     for (double &x : out) x *= shrink;
   }
-  /* Adds what other keys say. */
+  /* Adds the sums over other keys. */
   __device__ void merge(row_state other) {
     const double next = fmax(largest, other.largest);
     raise(next, largest == next ? 1.0 : exp(largest - next));
@@ -186,7 +187,7 @@ __device__ double size_of_q(const reference_args &a, uint64_t q_first, double sc
   return scale * sqrt(warp_sum(squares) / a.shape.D);
 }
 
-/* Merges what the block's warps have of a row in its first warp. The number of warps is a power of two. */
+/* Merges the states of all warps of the block into that of the first warp. The number of warps is a power of two. */
 __device__ void merge_warps(row_state *state) {
   __shared__ row_state parts[kRowWarps / 2][32];
   const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -211,8 +212,9 @@ __device__ double block_max(double x) {
 /* The definition, in fp64: online softmax over 32 keys at a time, lanes own keys while scoring and columns while
  * accumulating. A warp has a row of its own or, with kSplit, the block's warps take the keys of one row in turns.
  * blockIdx.y picks a slab of 256 columns; each slab scores all keys again and adds its part of the row's sums over
- * columns, which arrive zeroed. Six blocks on an SM: with the 120 registers that the compiler would take, fewer warps
- * hide less latency than its spills cost. */
+ * columns, which arrive zeroed. Without kSplit six blocks must fit on an
+ * SM. That costs spills; without it the compiler takes 120 registers, and fewer warps cost more time than the spills.
+ */
 template <enum attn_dtype kDtype, enum attn_dtype kKvDtype, bool kSplit>
 __global__ void __launch_bounds__(32 * (kSplit ? kRowWarps : kReferenceWarps), kSplit ? 1 : 6)
     reference_kernel(const reference_args a) {
@@ -220,7 +222,7 @@ __global__ void __launch_bounds__(32 * (kSplit ? kRowWarps : kReferenceWarps), k
   const struct attn_problem &s = a.shape;
   const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32, column0 = blockIdx.y * kReferenceColumns;
   const uint64_t place = kSplit ? blockIdx.x : uint64_t{blockIdx.x} * kReferenceWarps + warp;
-  if (place >= a.sample.count) return; /* whole warps leave: only with kSplit barriers of the block follow */
+  if (place >= a.sample.count) return; /* never with kSplit, where barriers of the block follow */
   const uint64_t row = pattern_sample_row(&a.sample, place), q_first = attn_view_row(&a.q_view, row);
   const struct attn_place at = attn_place_of(&s, ATTN_ROWS_QUERIES, row);
   const struct attn_key_rows kv = attn_key_rows_of(&s, &at.sequence, attn_kv_head(&s, at.h));
@@ -244,14 +246,14 @@ __global__ void __launch_bounds__(32 * (kSplit ? kRowWarps : kReferenceWarps), k
                             : -INFINITY;
   };
   bool is_empty = true;
-  /* Calls with(keys, j0) for the warp's share of the row's keys: at most 32 keys from j0 on, within `keys`. */
-  const auto for_keys = [&](const auto &with) {
+  /* Calls visit(keys, j0) for the warp's share of the row's keys: at most 32 keys from j0 on, within `keys`. */
+  const auto for_keys = [&](const auto &visit) {
     uint32_t turn = 0;
     for (uint32_t i = 0; i < blocks.count; ++i) {
       const struct attn_keys keys = attn_blocks_keys(&blocks, i, seen);
       for (uint32_t j0 = keys.first; j0 < keys.end; j0 += 32) {
         is_empty = false;
-        if (!kSplit || turn++ % (blockDim.x / 32) == warp) with(keys, j0);
+        if (!kSplit || turn++ % (blockDim.x / 32) == warp) visit(keys, j0);
       }
     }
   };

@@ -815,8 +815,8 @@ struct Merger {
     if (four == 0) reinterpret_cast<float2 *>(a.stats)[at] = make_float2(x.max, x.sum);
   }
 
-  /* What the blocks of an item have of a row. kFan partial results are asked for at once, so that few ones are merged
-   * in one round, and the many of a long sequence too. */
+  /* Merges the partial results that the blocks of an item have of a row. Each round loads kFan of them at once. Up to
+   * 8 take a round of 8, since loads beyond their number cost time; more take rounds of 20. */
   __device__ __forceinline__ Sum of_blocks(uint32_t first, uint32_t count, uint32_t row, uint32_t four) const {
     return count <= 8 ? of_blocks<8>(first, count, row, four) : of_blocks<20>(first, count, row, four);
   }

@@ -171,8 +171,9 @@ struct Config {
   /* part is added to its sums before the warpgroup's turn, so that many additions to shared memory overlap the turn
    * of the other warpgroup. */
   static constexpr bool kAddsBeforeTurn = S_.sums > 64;
-  /* Whether a round's last tile may be weighed without a look at its maxima: Q is then kept until it is weighed.
-   * Where sums are in shared memory, the other tiles get slower by more than that gains. */
+  /* Whether the last tile of a round may be weighed without looking for its maxima. Q is then given back only after
+   * that tile was weighed, since its scores may have to be computed again. False where sums are in shared memory: the
+   * loop over the other tiles becomes slower by more than this gains. */
   static constexpr bool kUnseenLast = S_.sums == 0;
   /* Tiles that are summed in the tensor cores, in 14 bits: at most the 512 keys that the check of e4m3 asks for
    * (kernels/bounds.h). */

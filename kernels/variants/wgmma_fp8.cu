@@ -38,24 +38,25 @@
  *       adding to fp32                                          1     3     6
  *       the product with ones                                   0     2     1
  *
- *   A q tile costs 6900 clocks at D = 128, beside the time of its tiles of keys. Its end takes 3700: a turn, the
- *   start of the last and the next product, the last sums, and the output. Part of these is spent on misses of the
- *   instruction cache: with a fifth less code, 1024 keys take 7 % less time. Its last tile was looked through as
- *   well. Without that, 1024 keys take 2 % less time. But kernels with sums in shared memory took 3 % more at 8192
- *   keys, since the compiler orders their loop otherwise, so they still look.
+ *   A q tile costs 6900 clocks at D = 128, beside the time of its tiles of keys. Of these, 3700 are for its end: a
+ *   turn, the start of the last and the next product, the last sums, and the output. Misses of the instruction cache
+ *   are a part of all of it: with a fifth less code, 1024 keys take 7 % less time. Where all sums are in registers,
+ * the maxima of the last tile are not looked for, which takes 2 % of the time at 1024 keys. Where sums are in shared
+ *   memory they are: there the change made 8192 keys 3 % slower, because the compiler ordered the loop differently.
  *
- *   None of these gained:
+ *   None of these is used, since none was faster overall. The first seven were measured where the kernel transposes
+ * V:
  *
- *        to start the products of one half of the keys while the other half's weights are made
- *        to let one warpgroup at a time make exponentials
- *        warpgroups that start products without taking turns
+ *        starting the products of one half of the keys while the other half's weights are made
+ *        letting one warpgroup at a time make exponentials
+ *        starting products without turns
  *        two warpgroups of 128 keys instead of three of 96 at D = 64
- *        three warpgroups of 64 keys at D = 128, whose sums all lie in shared memory: 10 % slower
  *        a quarter of the exponentials as polynomials: 1 % slower, 5 % at D = 256
- *        to pack weights before P V is waited for, where the kernel transposes V: 4 % slower
- *        exponentials spread evenly over the scaling of scores, which the compiler puts before them: 1 to 2 % slower
- *        to look at the next tile's barriers ahead of time: 1 % slower; warpgroups wait for their turn instead
+ *        packing weights before P V is waited for: 4 % slower
  *        the products and then the softmax of two tiles at a time: 0.5 % faster at D = 256, 15 % slower at D = 128
+ *        three warpgroups of 64 keys at D = 128 with all sums in shared memory: 10 % slower
+ *        exponentials interleaved evenly with the scaling of scores, which the compiler does first: 1 to 2 % slower
+ *        testing the barriers of the next tile early: 1 % slower, as the time saved is spent waiting for the turn
  *        two sets of scores, so that a tile's products start before the softmax of the tile before it: 3 % faster
  *          with two warpgroups at D = 64, which is 12 % slower than three; 4 to 12 % slower at D = 128
  *

@@ -1,19 +1,22 @@
 #!/usr/bin/env python3
-"""Does an unrelated change of the code move what attnbench measures? Several builds of one program, in turns.
+"""Does an unrelated change of the code change the times that attnbench measures? Several builds of one program, in turns.
 
-  make builds
-  scripts/proof/build_bias.py --sweep shapes/gate.json --json results/h200/builds.json BUILD/builds/*/attnbench
+  scripts/proof/build_bias.py --sweep shapes/gate.json --json results/h200/builds.json $(make -s builds)
 
-`make builds` links the same objects in other orders and adds kernels that nobody calls, so that code lies elsewhere in
-every build. Each round runs every build once, in an order that is turned around from round to round; a process measures
-all cells as a gate does (--quick). For each row, the variance of the builds' means is held against that of processes of
-one build (one-way analysis of variance). What is left of it is the bias of a build, as a standard deviation. The chance
-of as much without any bias comes from --draws permutations of the same medians among the builds.
+`make builds` links the same objects in other orders, and some sources of kernels also contain kernels that nobody calls. So
+code lies at other addresses in every build. Each round runs every build once; every second round runs them in reverse. A
+process measures all cells as a gate does (--quick). For each row, the variance between the builds' means is compared with
+that between processes of one build (one-way analysis of variance). The bias of a build is a standard deviation, the square
+root of (variance of the means - variance of processes / rounds); where that is negative, the estimate is 0. `chance` is the
+p value of a permutation test: the share of --draws random assignments of the medians to builds whose F ratio is as large.
+Over all rows the bias is also given as a share of the row's own standard deviation between processes: its square is the mean
+F ratio, over that of the permutations, less 1, divided by the rounds. The upper bound is of --draws bootstrap samples of the
+rows.
 
 Tables go to stdout as Markdown and to --json (attnbench.table/1).
 
-Exit code: 0 measured, whatever was found; 2 usage; 8 --json cannot be written; 9 a program cannot be run; else what the
-first process that failed ended with.
+Exit code: 0 measured, whatever was found; 2 usage; 8 --json cannot be written; 9 a program cannot be run, or no row was
+timed; else what the first process that failed ended with.
 """
 import argparse
 import pathlib
@@ -84,16 +87,20 @@ def variances(groups):
     return size * statistics.variance(means), within
 
 
-def chance(groups, draws, chances):
-    """How often medians that are dealt to the builds by chance differ as much between them."""
-    def quotient(of):
-        between, within = variances(of)
-        return between / within if within > 0 else float("inf")
-    size, values, found, least = len(groups[0]), [value for group in groups for value in group], 0, quotient(groups)
+def f_ratio(groups):
+    between, within = variances(groups)
+    return between / within if within > 0 else float("inf")
+
+
+def permuted(groups, draws, chances):
+    """The F ratio of the groups, that of medians that are dealt to the builds by chance in the mean, and how often it is as large."""
+    size, values, own = len(groups[0]), [value for group in groups for value in group], f_ratio(groups)
+    ratios = []
     for _ in range(draws):
         chances.shuffle(values)
-        found += quotient([values[i:i + size] for i in range(0, len(values), size)]) >= least
-    return (found + 1) / (draws + 1)
+        ratios.append(f_ratio([values[i:i + size] for i in range(0, len(values), size)]))
+    finite = [ratio for ratio in ratios if ratio < float("inf")]
+    return own, statistics.fmean(finite) if finite else 1.0, (sum(ratio >= own for ratio in ratios) + 1) / (draws + 1)
 
 
 def row_of(name, groups, draws, chances):
@@ -102,8 +109,9 @@ def row_of(name, groups, draws, chances):
     relative = [[100 * value / center for value in group] for group in groups]
     between, within = variances(relative)
     means = [statistics.fmean(group) for group in relative]
-    return [f"`{variant}`", case_label(key), mode, statistics.median(value for group in groups for value in group), within ** 0.5,
-            root((between - within) / len(groups[0])), max(means) - min(means), chance(relative, draws, chances)]
+    own, usual, chance = permuted(relative, draws, chances)
+    return own / usual, [f"`{variant}`", case_label(key), mode, statistics.median(value for group in groups for value in group), within ** 0.5,
+            root((between - within) / len(groups[0])), max(means) - min(means), chance]
 
 
 def root(variance):
@@ -112,32 +120,40 @@ def root(variance):
 
 
 def overall(groups_of):
-    """The bias of a build and the noise of a process over all rows, in percent."""
+    """The mean over all rows of the bias of a build and of the noise of a process, as variances in squares of percents."""
     both = [variances([[100 * value / statistics.fmean(value for group in groups for value in group) for value in group] for group in groups])
             for groups in groups_of]
     size = len(groups_of[0][0])
-    return root(statistics.fmean((between - within) / size for between, within in both)), root(statistics.fmean(within for _, within in both))
+    return statistics.fmean((between - within) / size for between, within in both), statistics.fmean(within for _, within in both)
 
 
-COLUMNS = ["variant", "case", "mode", "median us", "sd of processes %", "sd of builds %", "builds apart by %", "chance"]
+def share_of_noise(ratios, rounds, draws, chances):
+    """The bias over all rows as a share of the noise, and what it does not exceed in 95 % of the samples of rows."""
+    means = sorted(statistics.fmean(chances.choices(ratios, k=len(ratios))) for _ in range(draws))
+    return tuple(root((mean - 1) / rounds) for mean in (statistics.fmean(ratios), means[int(0.95 * (draws - 1))]))
 
 
-def document_of(args, medians, rows, report):
+COLUMNS = ["variant", "case", "mode", "median us", "sd of processes %", "bias of a build %", "farthest builds %", "chance"]
+
+
+def document_of(args, medians, rows, report, share):
     device, processes = report["device"], len(args.programs) * args.rounds
     small = sum(row[-1] < SMALL_CHANCE for row in rows)
     bias, noise = overall(list(medians.values()))
+    first = min(rows, key=lambda row: row[-1])
     summary = [
-        ["rows whose builds differ more than chance allows", f"{small} of {len(rows)}", f"chance below {SMALL_CHANCE:g}; {SMALL_CHANCE * len(rows):.1f} are expected without any bias"],
-        ["bias of a build, over all rows", f"{bias:.2f} %", f"beside {noise:.2f} % between processes of one build"],
-        ["largest bias of a row", f"{max(row[5] for row in rows):.2f} %", "standard deviation between builds"],
-        ["farthest two builds of a row", f"{max(row[6] for row in rows):.2f} %", f"their means of {args.rounds} processes, noise included"],
+        ["bias of a build over all rows", f"{root(bias):.2f} %", f"processes of one build differ by {root(noise):.2f} %"],
+        ["the same as a share of what processes differ by", f"{share[0]:.2f}", f"at most {share[1]:.2f} (95 %)"],
+        [f"rows with a chance below {SMALL_CHANCE:g}", f"{small} of {len(rows)}", f"{SMALL_CHANCE * len(rows):.1f} are expected without any bias"],
+        ["bias of a build in the row with the smallest chance", f"{first[5]:.2f} %", f"{first[0]}, {first[1]}, {first[2]}; chance {first[-1]:.2g}"],
     ]
     return {"schema": "attnbench.table/1", "title": "Does an unrelated change move the measurement?",
-            "about": f"{len(args.programs)} builds of one program (`make builds`: the same objects linked in other orders, with kernels that nobody calls beside "
-                     f"those that are measured), {processes} processes in turns, sweep `{report['sweep']['name']}` on {device['name']} "
+            "about": f"{len(args.programs)} builds of one program (`make builds`: their objects are linked in other orders, and five sources of kernels also contain "
+                     f"kernels that nobody calls), {processes} processes in turns, sweep `{report['sweep']['name']}` on {device['name']} "
                      f"(driver {device['driver']}, attnbench {report['tool']['git_commit']}). Made by `scripts/proof/build_bias.py`.",
             "columns": ["what", "found", "detail"], "rows": summary,
             "tables": [{"title": "By row", "columns": COLUMNS, "rows": sorted(rows, key=lambda row: row[-1])}],
+            "notes": ["All figures in % but `chance` are of the mean time of a row. `farthest builds`: the difference between the means of two builds, noise included."],
             "medians_us": [[*name, groups] for name, groups in medians.items()]}
 
 
@@ -150,7 +166,9 @@ def main():
     if not medians:
         raise Failure(INTERNAL, f"{args.sweep}: no row was timed")
     chances = random.Random(SEED)
-    document = document_of(args, medians, [row_of(name, groups, args.draws, chances) for name, groups in medians.items()], report)
+    found = [row_of(name, groups, args.draws, chances) for name, groups in medians.items()]
+    share = share_of_noise([ratio for ratio, _ in found], args.rounds, args.draws, chances)
+    document = document_of(args, medians, [row for _, row in found], report, share)
     if args.json:
         files.write_whole(args.json, files.json_text(document))
     if args.json != "-":

@@ -1,5 +1,6 @@
-/* Kernels that nobody calls, ATTN_UNUSED_KERNELS of them, before everything else of a source. Programs that differ by
- * these and by the order of their objects run the same kernels at other places (make builds). */
+/* Kernels that nobody calls, ATTN_UNUSED_KERNELS of them, before everything else of a source (`make builds`, which
+ * includes this in OTHER_SOURCES). Programs that differ by these and by the order of their objects run the same
+ * kernels at other addresses. */
 #ifndef ATTNBENCH_TESTS_BUILDS_UNUSED_CUH
 #define ATTNBENCH_TESTS_BUILDS_UNUSED_CUH
 

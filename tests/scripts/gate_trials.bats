@@ -47,12 +47,12 @@ trials() {
   FALSE_ALARM=1 must 1 trials --same 2 --slowed 0
   expect_json "$TMP/gate.json" 'd["rows"][0][1] == "2 of 2"'
   BLIND=1 must 1 trials --same 0 --slowed 2
-  expect_json "$TMP/gate.json" 'd["rows"][1][1] == "0 of 2"'
+  expect_json "$TMP/gate.json" 'len(d["rows"]) == 1 and d["rows"][0][1] == "0 of 2"'
 }
 
 @test "a control that could not be put in does not count, and another takes its place" {
   RESTLESS=1 must 0 trials --same 0 --slowed 2
-  expect_json "$TMP/gate.json" 'd["rows"][1][1] == "2 of 2" and len(d["trials"]) == 3 and "Not counted" in d["notes"][0]'
+  expect_json "$TMP/gate.json" 'd["rows"][0][1] == "2 of 2" and len(d["trials"]) == 3 and "Not counted" in d["notes"][0]'
 }
 
 @test "a run that was cut short is taken up" {
