@@ -172,9 +172,9 @@ struct Config {
    * of the other warpgroup. */
   static constexpr bool kAddsBeforeTurn = S_.sums > 64;
   /* Whether the last tile of a round may be weighed without looking for its maxima. Q is then given back only after
-   * that tile was weighed, since its scores may have to be computed again. False where sums are in shared memory: the
-   * loop over the other tiles becomes slower by more than this gains. */
-  static constexpr bool kUnseenLast = S_.sums == 0;
+   * that tile was weighed, since its scores may have to be computed again. Where sums are in shared memory, the loop
+   * over the other tiles becomes slower by more than this gains; three warpgroups have too few registers. */
+  static constexpr bool kUnseenLast = S_.sums == 0 && kGroups < 3;
   /* Tiles that are summed in the tensor cores, in 14 bits: at most the 512 keys that the check of e4m3 asks for
    * (kernels/bounds.h). */
   static constexpr uint32_t kSummed = kChunks > 1 ? 1 : 512 / kKeys;
@@ -342,7 +342,7 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
   using Base::a, Base::at, Base::group, Base::softmax, Base::s, Base::o;
   using Base::acquire, Base::release, Base::release_q, Base::acquire_q, Base::begin_turn, Base::end_turn;
   using Base::acquire_last, Base::drop, Base::drop_before_first, Base::forward, Base::has_next, Base::work_info;
-  using Base::first_tile, Base::last_tile, Base::masked_end, Base::plain_begin, Base::plain_end;
+  using Base::first_tile, Base::last_tile, Base::masked_end, Base::plain_begin, Base::plain_end, Base::unseen_end;
   /* What is done to the scores of a tile. SEEN: the maxima are looked for, after masks, caps and scales of blocks
    * where there are some. UNSEEN: they are not. */
   enum Kind { SEEN, UNSEEN };
@@ -689,12 +689,6 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
     start_pv(slot, chunk);
   }
 
-  /* The scores of a tile will not be computed again: gives back K and, after the last tile of a round, Q. */
-  __device__ __forceinline__ void release_scores(uint32_t k, uint32_t round, uint32_t tile) {
-    release(k);
-    if (tile == first) release_q(round);
-  }
-
   /* One tile further. Tiles are visited from the highest keys to the lowest. The scores of `tile` are started here. w
    * has the weights of tile + 1, which was visited before it, and P V of that tile is started here too. part has the
    * tiles up to tile + 2. `gives_room`: rows whose sum of weights is large get a higher reference. */
@@ -712,7 +706,10 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
     end_turn();
     this->template wait<1>();
     hopper::pin(s);
-    if constexpr (K != UNSEEN) release_scores(k, round, tile);
+    if constexpr (K != UNSEEN) {
+      release(k);
+      if (tile == first) release_q(round);
+    }
     const float scale = C::kChunks > 1 ? value_scale(round, tile + 1) : 1.0f;
     weigh<K>(round, tile, is_masked, [&](uint32_t chunk) {
       if (chunk < C::kChunks) next_chunk(v, chunk, scale);
@@ -735,7 +732,8 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
       for (uint32_t i = 0; i < C::kKeys / 8; ++i) w[i] = next[i] ^ zero;
     } else if constexpr (K == UNSEEN) {
       pack_unseen(w, k, round);
-      release_scores(k, round, tile);
+      release(k);
+      if (C::kUnseenLast && tile == first) release_q(round);
     } else {
       if (gives_room) give_room();
       pack(w);
@@ -755,7 +753,8 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
 #pragma unroll
     for (uint32_t i = 0; i < 2; ++i) total[i] = 0.0f, shrink[i] = sums_shrink[i] = 1.0f;
     summed = 0;
-    release_scores(k, round, tile);
+    release(k);
+    if (tile == first) release_q(round);
     weigh<SEEN>(round, tile, true, [](uint32_t) {});
     pack(w);
     add_to_sum();
@@ -786,8 +785,9 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
   __device__ __forceinline__ uint32_t run_tiles(uint32_t round) {
     const bool has_plain = a.blocks == 0 && a.cap_scale == 0.0f && a.sink == nullptr;
     const uint32_t plain = has_plain ? masked_end(round) : first;
-    const uint32_t least = first + (C::kUnseenLast ? 0 : 1);
-    const uint32_t unseen = has_plain ? min(plain, max(plain_begin(round), least)) : first;
+    const uint32_t unseen = !has_plain       ? first
+                            : C::kUnseenLast ? min(plain, max(plain_begin(round), first))
+                                             : unseen_end(round);
     uint32_t tile = last_tile(round);
     /* The fewer tiles follow, the less the maxima grow in them. But where the first tile is masked, the maxima of
      * some rows are those of few keys. */
