@@ -219,9 +219,10 @@ claim_outputs() {
 note() {
   local level=$1 text=$2 list=${3:-} item='  - `'
   list=${list//\`/\'}
+  list=${list//##[/## [} # a CI takes it for a command anywhere in a line, and :: at its beginning
   say "$text"
   if [ -n "$list" ]; then
-    printf '  %s\n' "${list//$'\n'/$'\n  '}" >&2
+    printf '  - %s\n' "${list//$'\n'/$'\n  - '}" >&2
     text+=": $(paste -sd' ' <<<"$list")"
   fi
   echo "::$level title=attnbench::${text//%/%25}"
@@ -266,6 +267,17 @@ tell_of_changes() {
   [ -z "$changed" ] || note warning "this change has links: what is built lies in another file than the one that it names" "$changed"
   changed=$(hiding_files)
   [ -z "$changed" ] || note warning "lines of this change have characters that hide text or change its order on the page" "$changed"
+  changed=$(assembling_files)
+  [ -z "$changed" ] || note warning "lines of this change let the assembler read other files, which no list of this gate names" "$changed"
+}
+
+# Files with added lines that have the assembler's .include or .incbin.
+assembling_files() {
+  safe_git diff --no-ext-diff --no-textconv --no-renames --text --no-color --unified=0 "$base_commit" "$head_commit" -- . "${text_files[@]/#/:!}" |
+    awk '/^diff --git / { is_header = 1 }
+      /^@@/ { is_header = 0 }
+      is_header && /^\+\+\+ / { file = substr($0, 7) }
+      !is_header && /^\+.*\.inc(lude|bin)[^a-z]/ { print file }' | sort -u
 }
 
 changed_links() {
@@ -275,8 +287,12 @@ changed_links() {
 # Files with added lines that have controls of the writing direction or characters without a width.
 hiding_files() {
   safe_git diff --no-ext-diff --no-textconv --no-renames --text --no-color --unified=0 "$base_commit" "$head_commit" -- |
-    awk '/^\+\+\+ / { file = substr($0, 7) }
-      /^\+/ && !/^\+\+\+ / && /\342\200[\213-\217\252-\256]|\342\201[\240-\257]|\357\273\277/ { print file }' | sort -u
+    awk '/^diff --git / { is_header = 1 }
+      /^@@/ { is_header = 0 }
+      is_header && /^\+\+\+ / { file = substr($0, 7) }
+      !is_header && /^\+/ && /\342\200[\213-\217\252-\256]|\342\201[\240-\257]|\357\273\277|\302\255|\330\234|\341\205[\237\240]|\341\240\216|\343\205\244|\357\276\240/ {
+        print file
+      }' | sort -u
 }
 
 # A build that changes its sources makes a program that nobody has read: its commit ends in "+dirty".
@@ -329,6 +345,9 @@ tell_of_improvements() {
 
 # ---- the programs -------------------------------------------------------------------------------------------------
 
+# A file, and no link. To read a pipe would wait for ever.
+is_plain() { [ -f "$1" ] && [ ! -L "$1" ]; }
+
 # build COMMIT NAME COMMAND...: its program as attnbench-NAME in the folder of the outputs; COMMAND, if any, starts make.
 # What the build says goes to a log: a line of stdout is a command to the CI.
 build() {
@@ -336,7 +355,7 @@ build() {
   say "building the $2, $1"
   mkdir "$work/$2"
   if check_out "$1" "$source" >"$log" 2>&1 && (bound "${@:3}" "$MAKE" -C "$source" all) >>"$log" 2>&1 </dev/null &&
-    [ ! -L "$source/attnbench" ] && cp "$source/attnbench" "$program" 2>>"$log"; then return; fi
+    is_plain "$source/attnbench" && cp "$source/attnbench" "$program" 2>>"$log"; then return; fi
   say "the $2 $1 does not build; the end of $log:"
   tail -n 5 "$log" | sed 's/^/  | /' >&2
   return 1
@@ -421,6 +440,7 @@ build_head() {
   }
   check_sums "the head was built"
   check_head_program
+  tell_of_links
   tell_of_calls
   tell_of_includes
   sums >"$work/judge/sums"
@@ -561,8 +581,17 @@ check_head_program() {
   fi
 }
 
+# What lies behind a link is not looked at below. Attnbench's build makes none to folders.
+tell_of_links() {
+  local links
+  [ ! -L "$work/head/source" ] || refuse "the head's build put a link in the place of its own folder"
+  links=$(cd "$work/head/source" && find . -type l -exec test -d {} ';' -print | sed 's|^[.]/||' | sort)
+  links=$(comm -13 <(safe_git ls-tree -r "$head_commit" 2>/dev/null | sed -n 's/^120000 [^\t]*\t//p' | sort) <(printf '%s' "$links"))
+  [ -z "$links" ] || note warning "the head's build made links to folders, whose files are not looked at" "$links"
+}
+
 # objects SIDE: what a build compiled variants and references to. Attnbench's Makefile keeps it; another one need not.
-objects() { find "$work/$1/source" -path '*/kernels/*' -name '*.o' \( -path '*/variants/*' -o -path '*/reference/*' \) 2>/dev/null | sort; }
+objects() { find "$work/$1/source" -type f -path '*/kernels/*' -name '*.o' \( -path '*/variants/*' -o -path '*/reference/*' \) 2>/dev/null | sort; }
 
 # Functions of numbers and of memory.
 harmless='(mem(cpy|set|move|cmp)|str(len|n?cmp|n?cpy|r?chr)|v?snprintf)|__[a-z0-9]+_chk|__stack_chk_fail'
@@ -595,7 +624,7 @@ tell_of_calls() {
 # Files of tests/, results/ and shapes/ are no code, and so not told of, unless what was compiled includes them.
 tell_of_includes() {
   local file included
-  included=$(find "$work/head/source" -name '*.d' -exec cat -- {} + 2>/dev/null | tr -s ' \\\n' '\n' || true)
+  included=$(find "$work/head/source" -type f -name '*.d' -exec cat -- {} + 2>/dev/null | tr -s ' \\\n' '\n' || true)
   included=$(changed_files "$base_commit" "${text_files[@]}" | while read -r file; do
     ! has -F -e "$file" <<<"$included" || echo "$file"
   done)

@@ -12,7 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { POLL_US = 5000, STAT_MAX = 512, KILLS_MAX = 16 };
+enum { POLL_US = 5000, STAT_MAX = 512 };
+static const double killing_s = 10; /* thousands of processes take a second; one that the kernel holds does not end */
 
 /* Reads the parent from /proc/PID/stat, where it follows the name, which may have any characters, and the state. 0
  * when the process is gone. */
@@ -82,11 +83,19 @@ static bool is_in(const struct offspring *set, pid_t pid) {
  * listed. */
 static size_t count_left(const struct offspring *before, struct offspring *left) {
   struct offspring now;
-  list(&now);
+  bool has_more = true;
   left->count = 0;
-  for (size_t i = 0; i < now.count; ++i) {
-    if (is_in(before, now.pid[i]) || waitpid(now.pid[i], NULL, WNOHANG | __WALL) == now.pid[i]) continue;
-    left->pid[left->count++] = now.pid[i];
+  while (left->count == 0 && has_more) {
+    size_t reaped = 0;
+    list(&now);
+    for (size_t i = 0; i < now.count; ++i) {
+      if (is_in(before, now.pid[i])) continue;
+      if (waitpid(now.pid[i], NULL, WNOHANG | __WALL) == now.pid[i])
+        ++reaped;
+      else
+        left->pid[left->count++] = now.pid[i];
+    }
+    has_more = now.count == OFFSPRING_MAX && reaped > 0; /* those that have ended may have filled the list */
   }
   return left->count;
 }
@@ -118,8 +127,8 @@ bool offspring_end(const struct offspring *before, double patience_s) {
   const double deadline_s = clock_now_s() + patience_s;
   while (count_left(before, &left) > 0 && clock_now_s() < deadline_s) usleep(POLL_US);
   const bool any = left.count > 0;
-  /* The children of a process that is killed come here next. */
-  for (int i = 0; i < KILLS_MAX && count_left(before, &left) > 0; ++i) {
+  /* At most OFFSPRING_MAX are listed at a time, and the children of a process that is killed come here next. */
+  for (const double end_s = clock_now_s() + killing_s; count_left(before, &left) > 0 && clock_now_s() < end_s;) {
     for (size_t k = 0; k < left.count; ++k) kill(left.pid[k], SIGKILL);
     usleep(POLL_US);
   }

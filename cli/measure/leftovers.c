@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <link.h>
 #include <locale.h>
@@ -17,7 +18,9 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/base/output.h"
@@ -132,6 +135,53 @@ static uint64_t attributes(void) {
   return MIX(HASH_EMPTY, others);
 }
 
+/* Where the kernel groups processes by session, the nice value of the group counts beside other sessions. All
+ * processes of the session share it. */
+static const char session_file[] = "/proc/self/autogroup";
+static bool read_session_nice(int *out) {
+  FILE *file = fopen(session_file, "re");
+  const bool is_read = file != NULL && fscanf(file, "/autogroup-%*d nice %d", out) == 1;
+  if (file != NULL) fclose(file);
+  return is_read;
+}
+static uint64_t session_priority(void) {
+  int value = 0;
+  return read_session_nice(&value) ? MIX(HASH_EMPTY, value) : 0;
+}
+/* The kernel refuses more than one change in 0.1 s. */
+static void restore_session_nice(int value) {
+  enum { ATTEMPTS = 5, WAIT_US = 120000 };
+  int now = value;
+  for (int i = 0; i < ATTEMPTS && read_session_nice(&now) && now != value; ++i) {
+    FILE *file = fopen(session_file, "we");
+    if (file == NULL) return;
+    if (i > 0) usleep(WAIT_US);
+    fprintf(file, "%d", value);
+    fclose(file);
+  }
+}
+
+/* What the kernel grants and forbids the process, and where it looks for files, networks and other processes. */
+static uint64_t grants(void) {
+  static const char *const names[] = {"Seccomp:", "Cap", "THP_enabled:"};
+  static const char *const spaces[] = {"cgroup", "ipc", "mnt", "net", "pid_for_children", "user", "uts"};
+  char line[256], path[64];
+  uint64_t hash = HASH_EMPTY;
+  FILE *file = fopen("/proc/self/status", "re");
+  while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+    for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
+      if (strncmp(line, names[i], strlen(names[i])) == 0) hash = hash_add(hash, line, strlen(line));
+  }
+  if (file != NULL) fclose(file);
+  for (size_t i = 0; i < sizeof spaces / sizeof *spaces; ++i) {
+    snprintf(path, sizeof path, "/proc/self/ns/%s", spaces[i]);
+    const ssize_t length = readlink(path, line, sizeof line);
+    if (length > 0) hash = hash_add(hash, line, (size_t)length);
+  }
+  const long io_of_process = 1, io_priority = syscall(SYS_ioprio_get, io_of_process, 0);
+  return MIX(hash, io_priority);
+}
+
 /* AddressSanitizer forbids the gaps that it leaves between constants. */
 __attribute__((no_sanitize("address"))) static uint64_t hash_all(uint64_t hash, const uint64_t *words, size_t count) {
   for (size_t i = 0; i < count; ++i) hash = (hash ^ words[i] ^ hash >> 29) * UINT64_C(0x100000001b3);
@@ -155,6 +205,24 @@ static int add_read_only(struct dl_phdr_info *object, size_t size, void *hash) {
 static uint64_t table_of_functions(void) {
   uint64_t hash = HASH_EMPTY;
   dl_iterate_phdr(add_read_only, &hash);
+  return hash;
+}
+
+/* The first instructions of functions that tell the time or wait for it, wherever they lie. */
+static uint64_t clock_code(void) {
+  enum { WORDS = 8 };
+  static const union {
+    int (*tell)(clockid_t, struct timespec *);
+    int (*tell_day)(struct timeval *, void *);
+    time_t (*tell_seconds)(time_t *);
+    int (*wait)(const struct timespec *, struct timespec *);
+    int (*wait_until)(clockid_t, int, const struct timespec *, struct timespec *);
+    int (*wait_us)(useconds_t);
+    const uint64_t *code;
+  } functions[] = {{.tell = clock_gettime}, {.tell_day = gettimeofday},      {.tell_seconds = time},
+                   {.wait = nanosleep},     {.wait_until = clock_nanosleep}, {.wait_us = usleep}};
+  uint64_t hash = HASH_EMPTY;
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; ++i) hash = hash_all(hash, functions[i].code, WORDS);
   return hash;
 }
 
@@ -192,6 +260,9 @@ static const struct {
     {attributes, "changed its process group or attributes (prctl)"},
     {of_parent, "saw a change of the priority, the CPU affinity or limits of the process that starts workers"},
     {table_of_functions, "changed the program's table of functions"},
+    {clock_code, "changed the code of a function that tells the time or waits"},
+    {session_priority, "changed the priority of its session (autogroup), which was put back"},
+    {grants, "changed its capabilities, namespaces, seccomp filter, huge pages or I/O priority"},
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };
 _Static_assert((int)SETTINGS <= (int)LEFTOVERS_SETTINGS_MAX, "a state has room for each");
@@ -292,14 +363,16 @@ static void list_memory_files(struct leftovers_list *out) {
   DIR *folder = opendir("/dev/shm");
   for (const struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
     struct stat info;
-    if (entry->d_name[0] == '.' || (strncmp(entry->d_name, "cuda", 4) == 0 && has_driver())) continue;
+    if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+    if (strncmp(entry->d_name, "cuda", 4) == 0 && has_driver()) continue;
     if (fstatat(dirfd(folder), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0 || info.st_uid != geteuid()) continue;
     add_shared(out, SHARED_MEMORY_FILE, MIX(MIX(HASH_EMPTY, info.st_dev), info.st_ino));
   }
   if (folder != NULL) closedir(folder);
 }
 
-/* Lines that begin with a key and an id. Of shared memory the process that made it is known. */
+/* Lines that begin with a key and an id. Of shared memory the process that made it is known; one that is gone may
+ * have been a child. */
 static void list_sysv(struct leftovers_list *out, const char *kind) {
   char path[64], line[256];
   snprintf(path, sizeof path, "/proc/sysvipc/%s", kind);
@@ -310,7 +383,8 @@ static void list_sysv(struct leftovers_list *out, const char *kind) {
     int maker = getpid();
     if (sscanf(line, "%ld %ld %o", &key, &id, &mode) != 3) continue; /* the line of titles */
     if (strcmp(kind, "shm") == 0) sscanf(line, "%*d %*d %*o %ld %d", &size, &maker);
-    if (maker == getpid()) add_shared(out, SHARED_SYSV, hash_add(MIX(HASH_EMPTY, id), kind, strlen(kind)));
+    const bool is_gone = kill(maker, 0) != 0 && errno == ESRCH;
+    if (maker == getpid() || is_gone) add_shared(out, SHARED_SYSV, hash_add(MIX(HASH_EMPTY, id), kind, strlen(kind)));
   }
   if (file != NULL) fclose(file);
 }
@@ -423,6 +497,7 @@ void leftovers_read(struct leftovers_state *out) {
   list_shared(&out->shared);
   out->timers = count_timers();
   for (size_t i = 0; i < SETTINGS; ++i) out->setting[i] = settings[i].read();
+  out->has_session_nice = read_session_nice(&out->session_nice);
   read_handlers(out->handler);
   float_mode_strayed();
 }
@@ -450,6 +525,7 @@ void leftovers_tell(const struct leftovers_state *before, char *out, size_t size
   for (size_t i = 0; i < SETTINGS; ++i) {
     if (now.setting[i] != before->setting[i]) add(out, size, settings[i].changed);
   }
+  if (before->has_session_nice) restore_session_nice(before->session_nice);
 }
 
 void leftovers_restore_interrupts(const struct leftovers_state *before) {

@@ -106,7 +106,9 @@ struct leftovers_state {
   struct offspring children;
   size_t timers;
   uint64_t setting[LEFTOVERS_SETTINGS_MAX]; /* one hash for each kind of setting */
-  struct sigaction handler[NSIG];           /* of each signal, by its number */
+  bool has_session_nice;
+  int session_nice;               /* of the session's group of processes (sched(7), autogroup) */
+  struct sigaction handler[NSIG]; /* of each signal, by its number */
 };
 
 /* Reads the state of this process. It becomes the parent of every descendant whose own parent ends, and gets the

@@ -12,7 +12,7 @@ setup() {
   SWEEP=$(write_file s.json '{"attnbench_sweep": 1, "name": "s", "shapes": [{"B": 1, "H": 1, "S": 1, "D": 64}]}')
 }
 
-teardown() { rm -f "/dev/shm/attnbench-leaves.$$"; }
+teardown() { rm -f "/dev/shm/attnbench-leaves.$$" "/dev/shm/.attnbench-leaves.$$"; }
 
 leaving() {
   export LEAVES=$1
@@ -65,6 +65,10 @@ expect_left() {
   expect_left child_opened "when it was opened: left 1 child process"
 }
 
+@test "hundreds of child processes are charged to the cell that left them, and all of them are ended" {
+  expect_left many_children "left at least 64 child processes"
+}
+
 # The run is killed while its cell waits, with a child beside it.
 @test "what a variant forked ends with a run that is killed" {
   local kind run
@@ -105,6 +109,8 @@ sys.exit(ctypes.CDLL(None).syscall({"x86_64": 250, "aarch64": 219}[__import__("p
   [ -w /dev/shm ] || skip "no /dev/shm to write to"
   export LEAVES_SHARED=/dev/shm/attnbench-leaves.$$
   expect_left memory_file "left 1 file in /dev/shm"
+  export LEAVES_SHARED=/dev/shm/.attnbench-leaves.$$
+  expect_left memory_file "left 1 file in /dev/shm"
 }
 
 @test "timers are charged, and none goes off in the next cell" {
@@ -125,6 +131,7 @@ sys.exit(ctypes.CDLL(None).syscall({"x86_64": 250, "aarch64": 219}[__import__("p
   expect_left variable "changed the environment"
   expect_left nice "changed the nice value"
   expect_left outliving "attributes (prctl)"
+  if grep -q '^THP_enabled:.*1' /proc/self/status; then expect_left huge_pages "huge pages"; fi
   [ "$(nproc)" -gt 1 ] || skip "one processor: no affinity to change"
   expect_left affinity "changed the CPU affinity"
 }
@@ -136,6 +143,22 @@ sys.exit(ctypes.CDLL(None).syscall({"x86_64": 250, "aarch64": 219}[__import__("p
     --json "$TMP/r.json"
   expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["error", "ok"]'
   expect_json "$TMP/r.json" '"passed: something in it changed a clock" in d["results"][0]["reason"]'
+}
+
+@test "a changed function of the C library is charged where it tells the time" {
+  [ "$(uname -m)" = x86_64 ] || skip "the plug-in writes instructions of x86-64"
+  expect_left clock_code "changed the code of a function that tells the time or waits"
+}
+
+# In a session of its own, whose priority is then a copy of the test's.
+@test "the priority of the session is charged and put back" {
+  [ -w /proc/self/autogroup ] || skip "this kernel does not group processes by session"
+  export LEAVES=session
+  capture setsid --wait bash -c '"$@"; code=$?; cat /proc/self/autogroup; exit $code' - "$ATTNBENCH" --sweep "$SWEEP" --device cpu \
+    --load "$LEAVES_SO" --variants leaves,cpu_ref --check-only --json "$TMP/r.json"
+  [ "$status" = 0 ] || fail "exit $status"
+  expect_json "$TMP/r.json" '"changed the priority of its session" in d["results"][0].get("left", "") and "left" not in d["results"][1]'
+  grep -q '^/autogroup-[0-9]* nice 0$' "$OUT" || fail "$(tail -n 1 "$OUT")"
 }
 
 @test "a run that is stopped while a cell ends accuses nothing in its worker of another clock" {

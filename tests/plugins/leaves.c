@@ -124,6 +124,16 @@ static void held_daemon(void) {
   live_on();
 }
 
+/* More than are listed at a time, each in a session of its own. */
+static void many_children(void) {
+  for (int i = 0; i < 300; ++i) {
+    if (fork() != 0) continue;
+    prctl(PR_SET_PDEATHSIG, 0);
+    setsid();
+    live_on();
+  }
+}
+
 /* A child of the worker's parent. */
 static void sibling(void) {
   if (syscall(SYS_clone, (long)CLONE_PARENT | SIGCHLD, 0L, 0L, 0L, 0L) == 0) live_on();
@@ -229,6 +239,13 @@ static void affinity(void) {
   sched_setaffinity(0, sizeof set, &set);
 }
 static void niceness(void) { (void)!nice(1); }
+static void session_nice(void) {
+  FILE *file = fopen("/proc/self/autogroup", "w");
+  if (file == NULL) return;
+  fprintf(file, "7");
+  fclose(file);
+}
+static void no_huge_pages(void) { prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); }
 static void no_end_with_parent(void) { prctl(PR_SET_PDEATHSIG, 0); }
 
 /* Takes the requests to come. */
@@ -277,6 +294,19 @@ static void slow_clock(void) {
   }
 }
 
+/* A clock that is as right as the one that it stands for, where x86-64 jumps to it. */
+static int own_clock_gettime(clockid_t clock, struct timespec *out) {
+  return (int)syscall(SYS_clock_gettime, clock, out);
+}
+static void clock_code(void) {
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  const uintptr_t at = (uintptr_t)clock_gettime, to = (uintptr_t)own_clock_gettime;
+  unsigned char jump[] = {0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xe0}; /* mov rax, to; jmp rax */
+  memcpy(jump + 2, &to, sizeof to);
+  if (mprotect((void *)(at / page * page), 2 * page, PROT_READ | PROT_WRITE | PROT_EXEC) != 0) abort();
+  memcpy((void *)at, jump, sizeof jump);
+}
+
 static const struct {
   const char *name, *place;
   void (*leave)(void);
@@ -291,6 +321,7 @@ static const struct {
     {"daemon", "run", daemon_process},
     {"held_child", "run", held_child},
     {"held_daemon", "run", held_daemon},
+    {"many_children", "run", many_children},
     {"sibling", "run", sibling},
     {"copy", "run", copy},
     {"copy_supports", "supports", copy},
@@ -318,8 +349,11 @@ static const struct {
     {"affinity", "run", affinity},
     {"nice", "run", niceness},
     {"outliving", "run", no_end_with_parent},
+    {"session", "run", session_nice},
+    {"huge_pages", "run", no_huge_pages},
     {"thief", "run", thief},
     {"clock", "run", slow_clock},
+    {"clock_code", "run", clock_code},
 };
 
 /* A byte for each process that opens the object. */

@@ -707,6 +707,48 @@ MAKE
   ! grep -q '^ *::stop-commands' "$ERR" || fail "the CI was given a command"
 }
 
+@test "names of files give the CI no command" {
+  touch "$REPO/::stop-commands::x" "$REPO/a##[error]b"
+  commit
+  must 0 gate
+  grep -q 'stop-commands::x' "$ERR" || fail "the name is not told"
+  ! grep -qE '^ *::|##\[' "$ERR" || fail "the CI was given a command: $(grep -E '^ *::|##\[' "$ERR")"
+  ! grep -qE '^ *::stop|##\[' "$OUT" || fail "the CI was given a command"
+}
+
+@test "a head whose build leaves pipes in the place of files is not waited for" {
+  printf 'all:\n\t@mkfifo attnbench\n' >"$REPO/Makefile"
+  commit
+  must 9 capture timeout 60 bash -c "cd '$REPO' && bash scripts/gate_ci.sh --base HEAD^"
+  git -C "$REPO" checkout -q HEAD^ -- Makefile
+  printf '\t@mkfifo x.d kernels.o\n' >>"$REPO/Makefile"
+  commit
+  must 0 capture timeout 60 bash -c "cd '$REPO' && bash scripts/gate_ci.sh --base HEAD^^"
+}
+
+@test "a build that puts its files behind a link is told of" {
+  printf '\t@mkdir -p kernels/variants && mv kernels elsewhere && ln -s elsewhere kernels\n' >>"$REPO/Makefile"
+  commit
+  must 0 gate
+  expect_out_matches '^::warning .*made links to folders, whose files are not looked at: kernels$'
+  sed -i '$d' "$REPO/Makefile"
+  printf '\t@cd .. && mv source s2 && ln -s s2 source\n' >>"$REPO/Makefile"
+  commit
+  must 6 gate --base HEAD^^
+  expect_out_matches '^::error .*put a link in the place of its own folder'
+}
+
+@test "hidden characters are found in lines that look like a header of the diff, and files that the assembler reads are told" {
+  printf '++ x; /* \342\200\256 */\n' >"$REPO/a.c"
+  printf 'y; /* \330\234 */\n' >"$REPO/b.c"
+  printf '++ z; /* plain */\n' >"$REPO/c.c"
+  printf '__asm__(".include \\"results/notes.md\\"\\n");\n' >"$REPO/d.c"
+  commit
+  must 0 gate
+  expect_out_matches '^::warning .*hide text or change its order on the page: a.c b.c$'
+  expect_out_matches '^::warning .*let the assembler read other files.*: d.c$'
+}
+
 @test "hooks and filters of the clone do not run what a branch names" {
   mkdir -p "$REPO/.git/hooks"
   for hook in post-checkout post-index-change reference-transaction; do
