@@ -568,16 +568,18 @@ $(BUILD)/tests/slowed.so: $(SLOWED_OBJECTS)
 	$(call LINK_SHARED,$(if $(filter 1,$(WITH_CUDA)),$(CUDA_LIBS) -ldl -lpthread))
 
 # Build N has its objects in an order drawn from N, and N kernels that nobody calls in OTHER_SOURCES.
+SAME_OBJECTS := $(filter-out $(call object,$(OTHER_SOURCES)),$(OBJECTS))
 define OTHER_BUILD
 $(BUILD)/builds/$1/%.cu.o: private CPPFLAGS_ALL += -DATTN_UNUSED_KERNELS=$1 -include tests/builds/unused.cuh
-$(BUILD)/builds/$1/%.cu.o: %.cu tests/builds/unused.cuh
+$(BUILD)/builds/$1/%.cu.o: %.cu tests/builds/unused.cuh | $(BUILD)/.config
 	$$(COMPILE_CU)
-$(BUILD)/builds/$1/attnbench: $(OTHER_SOURCES:%=$(BUILD)/builds/$1/%.o) $(filter-out $(call object,$(OTHER_SOURCES)),$(OBJECTS))
+$(BUILD)/builds/$1/attnbench: $(OTHER_SOURCES:%=$(BUILD)/builds/$1/%.o) $(SAME_OBJECTS) $(OBJECT_LIST)
 	$$(call say,LINK,$$@)
 	$$(Q)yes $1 | head -c 65536 >$$(@D)/order
-	$$(Q)$$(CXX) $$(LD_ALL) $$$$(printf '%s\n' $$^ | shuf --random-source=$$(@D)/order) $$(LIBS_ALL) -o $$@
+	$$(Q)$$(CXX) $$(LD_ALL) $$$$(printf '%s\n' $$(filter %.o,$$^) | shuf --random-source=$$(@D)/order) $$(LIBS_ALL) -o $$@
 endef
 $(foreach n,$(OTHER_NUMBERS),$(eval $(call OTHER_BUILD,$n)))
+-include $(wildcard $(OTHER_NUMBERS:%=$(BUILD)/builds/%/kernels/variants/*.d))
 
 .SECONDARY:
 -include $(EXAMPLE_OBJECTS:.o=.d) $(PLUGINS:.so=.c.d)

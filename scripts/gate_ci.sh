@@ -265,35 +265,29 @@ tell_of_changes() {
   [ -z "$changed" ] || note warning "names of changed files have characters that a shell or make may run" "$changed"
   changed=$(changed_links)
   [ -z "$changed" ] || note warning "this change has links: what is built lies in another file than the one that it names" "$changed"
-  changed=$(hiding_files)
+  changed=$(files_adding "$hiding" .)
   [ -z "$changed" ] || note warning "lines of this change have characters that hide text or change its order on the page" "$changed"
-  changed=$(assembling_files)
+  changed=$(files_adding "$assembling" . "${text_files[@]/#/:!}")
   [ -z "$changed" ] || note warning "lines of this change let the assembler read other files, which no list of this gate names" "$changed"
-}
-
-# Files with added lines that have the assembler's .include or .incbin.
-assembling_files() {
-  safe_git diff --no-ext-diff --no-textconv --no-renames --text --no-color --unified=0 "$base_commit" "$head_commit" -- . "${text_files[@]/#/:!}" |
-    awk '/^diff --git / { is_header = 1 }
-      /^@@/ { is_header = 0 }
-      is_header && /^\+\+\+ / { file = substr($0, 7) }
-      !is_header && /^\+.*\.inc(lude|bin)[^a-z]/ { print file }' | sort -u
 }
 
 changed_links() {
   safe_git diff --no-ext-diff --no-renames --raw "$base_commit" "$head_commit" -- | awk -F'\t' '$1 ~ /^:[0-7]+ 120000 / { print $2 }'
 }
 
-# Files with added lines that have controls of the writing direction or characters without a width.
-hiding_files() {
-  safe_git diff --no-ext-diff --no-textconv --no-renames --text --no-color --unified=0 "$base_commit" "$head_commit" -- |
-    awk '/^diff --git / { is_header = 1 }
+# files_adding REGEX PATHS...: files of these paths with added lines that match. An added line "++ x" looks like a header.
+files_adding() {
+  safe_git diff --no-ext-diff --no-textconv --no-renames --text --no-color --unified=0 "$base_commit" "$head_commit" -- "${@:2}" |
+    REGEX=$1 awk '/^diff --git / { is_header = 1 }
       /^@@/ { is_header = 0 }
       is_header && /^\+\+\+ / { file = substr($0, 7) }
-      !is_header && /^\+/ && /\342\200[\213-\217\252-\256]|\342\201[\240-\257]|\357\273\277|\302\255|\330\234|\341\205[\237\240]|\341\240\216|\343\205\244|\357\276\240/ {
-        print file
-      }' | sort -u
+      !is_header && /^\+/ && $0 ~ ENVIRON["REGEX"] { print file }' | sort -u
 }
+
+# Controls of the writing direction, and characters without a width.
+hiding=$'\342\200[\213-\217\252-\256]|\342\201[\240-\257]|\357\273\277|\302\255|\330\234|\341\205[\237\240]|\341\240\216|\343\205\244|\357\276\240'
+# What the assembler reads beside its source.
+assembling='[.]inc(lude|bin)[^a-z]'
 
 # A build that changes its sources makes a program that nobody has read: its commit ends in "+dirty".
 tell_of_origin() {

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 enum { POLL_US = 5000, STAT_MAX = 512 };
-static const double killing_s = 10; /* thousands of processes take a second; one that the kernel holds does not end */
+static const double killing_s = 2; /* ends thousands of processes; one that the kernel holds does not end */
 
 /* Reads the parent from /proc/PID/stat, where it follows the name, which may have any characters, and the state. 0
  * when the process is gone. */

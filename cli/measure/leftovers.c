@@ -138,27 +138,23 @@ static uint64_t attributes(void) {
 /* Where the kernel groups processes by session, the nice value of the group counts beside other sessions. All
  * processes of the session share it. */
 static const char session_file[] = "/proc/self/autogroup";
-static bool read_session_nice(int *out) {
+static int read_session_nice(void) {
+  int value;
   FILE *file = fopen(session_file, "re");
-  const bool is_read = file != NULL && fscanf(file, "/autogroup-%*d nice %d", out) == 1;
+  const bool is_read = file != NULL && fscanf(file, "/autogroup-%*d nice %d", &value) == 1;
   if (file != NULL) fclose(file);
-  return is_read;
+  return is_read ? value : LEFTOVERS_NO_NICE;
 }
-static uint64_t session_priority(void) {
-  int value = 0;
-  return read_session_nice(&value) ? MIX(HASH_EMPTY, value) : 0;
-}
-/* The kernel refuses more than one change in 0.1 s. */
-static void restore_session_nice(int value) {
+/* False: it stays as it is. The kernel refuses more than one change in 0.1 s. */
+static bool restore_session_nice(int value) {
   enum { ATTEMPTS = 5, WAIT_US = 120000 };
-  int now = value;
-  for (int i = 0; i < ATTEMPTS && read_session_nice(&now) && now != value; ++i) {
+  for (int i = 0; i < ATTEMPTS && read_session_nice() != value; ++i) {
     FILE *file = fopen(session_file, "we");
-    if (file == NULL) return;
     if (i > 0) usleep(WAIT_US);
-    fprintf(file, "%d", value);
-    fclose(file);
+    if (file != NULL) fprintf(file, "%d", value);
+    if (file != NULL) fclose(file);
   }
+  return read_session_nice() == value;
 }
 
 /* What the kernel grants and forbids the process, and where it looks for files, networks and other processes. */
@@ -261,7 +257,6 @@ static const struct {
     {of_parent, "saw a change of the priority, the CPU affinity or limits of the process that starts workers"},
     {table_of_functions, "changed the program's table of functions"},
     {clock_code, "changed the code of a function that tells the time or waits"},
-    {session_priority, "changed the priority of its session (autogroup), which was put back"},
     {grants, "changed its capabilities, namespaces, seccomp filter, huge pages or I/O priority"},
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };
@@ -497,7 +492,7 @@ void leftovers_read(struct leftovers_state *out) {
   list_shared(&out->shared);
   out->timers = count_timers();
   for (size_t i = 0; i < SETTINGS; ++i) out->setting[i] = settings[i].read();
-  out->has_session_nice = read_session_nice(&out->session_nice);
+  out->session_nice = read_session_nice();
   read_handlers(out->handler);
   float_mode_strayed();
 }
@@ -525,7 +520,11 @@ void leftovers_tell(const struct leftovers_state *before, char *out, size_t size
   for (size_t i = 0; i < SETTINGS; ++i) {
     if (now.setting[i] != before->setting[i]) add(out, size, settings[i].changed);
   }
-  if (before->has_session_nice) restore_session_nice(before->session_nice);
+  if (now.session_nice != before->session_nice)
+    add(out, size,
+        restore_session_nice(before->session_nice)
+            ? "changed the priority of its session (autogroup), which was put back"
+            : "changed the priority of its session (autogroup), which stays changed");
 }
 
 void leftovers_restore_interrupts(const struct leftovers_state *before) {

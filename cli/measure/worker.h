@@ -91,7 +91,7 @@ char *load_describe(size_t first, const char *left);
  * shared with other processes, and settings that the next cell would inherit. A worker reads this state before a cell
  * and compares it afterwards. */
 
-enum { LEFTOVERS_LISTED_MAX = 1024, LEFTOVERS_SETTINGS_MAX = 16 };
+enum { LEFTOVERS_LISTED_MAX = 1024, LEFTOVERS_SETTINGS_MAX = 16, LEFTOVERS_NO_NICE = 1000 };
 
 struct leftovers_list {
   size_t count;
@@ -106,8 +106,7 @@ struct leftovers_state {
   struct offspring children;
   size_t timers;
   uint64_t setting[LEFTOVERS_SETTINGS_MAX]; /* one hash for each kind of setting */
-  bool has_session_nice;
-  int session_nice;               /* of the session's group of processes (sched(7), autogroup) */
+  int session_nice; /* of the session's processes together (sched(7), autogroup); LEFTOVERS_NO_NICE: not known */
   struct sigaction handler[NSIG]; /* of each signal, by its number */
 };
 

@@ -40,7 +40,7 @@ SEED = 1
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("programs", nargs="+", metavar="PROGRAM", help="the builds, three or more")
-    parser.add_argument("--sweep", required=True, metavar="FILE")
+    parser.add_argument("--sweep", required=True, metavar="FILE", help="what each process measures")
     parser.add_argument("--rounds", type=int, default=3, metavar="N", help="processes of each build (default: 3)")
     parser.add_argument("--draws", type=int, default=5000, metavar="N", help="permutations for each row (default: 5000)")
     parser.add_argument("--device", default="cuda", help="where to measure (default: cuda)")
@@ -87,31 +87,17 @@ def variances(groups):
     return size * statistics.variance(means), within
 
 
-def f_ratio(groups):
-    between, within = variances(groups)
+def f_ratio(between, within):
     return between / within if within > 0 else float("inf")
 
 
 def permuted(groups, draws, chances):
-    """The F ratio of the groups, that of medians that are dealt to the builds by chance in the mean, and how often it is as large."""
-    size, values, own = len(groups[0]), [value for group in groups for value in group], f_ratio(groups)
-    ratios = []
+    """The F ratios of the medians when they are dealt to the builds by chance."""
+    size, values, ratios = len(groups[0]), [value for group in groups for value in group], []
     for _ in range(draws):
         chances.shuffle(values)
-        ratios.append(f_ratio([values[i:i + size] for i in range(0, len(values), size)]))
-    finite = [ratio for ratio in ratios if ratio < float("inf")]
-    return own, statistics.fmean(finite) if finite else 1.0, (sum(ratio >= own for ratio in ratios) + 1) / (draws + 1)
-
-
-def row_of(name, groups, draws, chances):
-    key, variant, mode = name
-    center = statistics.fmean(value for group in groups for value in group)
-    relative = [[100 * value / center for value in group] for group in groups]
-    between, within = variances(relative)
-    means = [statistics.fmean(group) for group in relative]
-    own, usual, chance = permuted(relative, draws, chances)
-    return own / usual, [f"`{variant}`", case_label(key), mode, statistics.median(value for group in groups for value in group), within ** 0.5,
-            root((between - within) / len(groups[0])), max(means) - min(means), chance]
+        ratios.append(f_ratio(*variances([values[i:i + size] for i in range(0, len(values), size)])))
+    return ratios
 
 
 def root(variance):
@@ -119,12 +105,29 @@ def root(variance):
     return max(variance, 0.0) ** 0.5
 
 
-def overall(groups_of):
-    """The mean over all rows of the bias of a build and of the noise of a process, as variances in squares of percents."""
-    both = [variances([[100 * value / statistics.fmean(value for group in groups for value in group) for value in group] for group in groups])
-            for groups in groups_of]
-    size = len(groups_of[0][0])
-    return statistics.fmean((between - within) / size for between, within in both), statistics.fmean(within for _, within in both)
+class Row:
+    """What is found of one row. bias and noise are variances in squares of percents, of a build and of a process; share is
+    the F ratio over its mean in the permutations."""
+
+    def __init__(self, name, groups, draws, chances):
+        self.key, self.variant, self.mode = name
+        values = [value for group in groups for value in group]
+        center = statistics.fmean(values)
+        relative = [[100 * value / center for value in group] for group in groups]
+        means = [statistics.fmean(group) for group in relative]
+        between, self.noise = variances(relative)
+        self.bias = (between - self.noise) / len(groups[0])
+        self.median_us, self.farthest = statistics.median(values), max(means) - min(means)
+        own, ratios = f_ratio(between, self.noise), permuted(relative, draws, chances)
+        finite = [ratio for ratio in ratios if ratio < float("inf")]
+        self.share = own / (statistics.fmean(finite) if finite else 1.0)
+        self.chance = (sum(ratio >= own for ratio in ratios) + 1) / (draws + 1)
+
+    def label(self):
+        return f"`{self.variant}`", case_label(self.key), self.mode
+
+    def cells(self):
+        return [*self.label(), self.median_us, root(self.noise), root(self.bias), self.farthest, self.chance]
 
 
 def share_of_noise(ratios, rounds, draws, chances):
@@ -138,21 +141,21 @@ COLUMNS = ["variant", "case", "mode", "median us", "sd of processes %", "bias of
 
 def document_of(args, medians, rows, report, share):
     device, processes = report["device"], len(args.programs) * args.rounds
-    small = sum(row[-1] < SMALL_CHANCE for row in rows)
-    bias, noise = overall(list(medians.values()))
-    first = min(rows, key=lambda row: row[-1])
+    bias, noise = (root(statistics.fmean(getattr(row, of) for row in rows)) for of in ("bias", "noise"))
+    first = rows[0]
     summary = [
-        ["bias of a build over all rows", f"{root(bias):.2f} %", f"processes of one build differ by {root(noise):.2f} %"],
+        ["bias of a build over all rows", f"{bias:.2f} %", f"processes of one build differ by {noise:.2f} %"],
         ["the same as a share of what processes differ by", f"{share[0]:.2f}", f"at most {share[1]:.2f} (95 %)"],
-        [f"rows with a chance below {SMALL_CHANCE:g}", f"{small} of {len(rows)}", f"{SMALL_CHANCE * len(rows):.1f} are expected without any bias"],
-        ["bias of a build in the row with the smallest chance", f"{first[5]:.2f} %", f"{first[0]}, {first[1]}, {first[2]}; chance {first[-1]:.2g}"],
+        [f"rows with a chance below {SMALL_CHANCE:g}", f"{sum(row.chance < SMALL_CHANCE for row in rows)} of {len(rows)}",
+         f"{SMALL_CHANCE * len(rows):.1f} are expected without any bias"],
+        ["bias of a build in the row with the smallest chance", f"{root(first.bias):.2f} %", f"{', '.join(first.label())}; chance {first.chance:.2g}"],
     ]
     return {"schema": "attnbench.table/1", "title": "Does an unrelated change move the measurement?",
             "about": f"{len(args.programs)} builds of one program (`make builds`: their objects are linked in other orders, and five sources of kernels also contain "
                      f"kernels that nobody calls), {processes} processes in turns, sweep `{report['sweep']['name']}` on {device['name']} "
                      f"(driver {device['driver']}, attnbench {report['tool']['git_commit']}). Made by `scripts/proof/build_bias.py`.",
             "columns": ["what", "found", "detail"], "rows": summary,
-            "tables": [{"title": "By row", "columns": COLUMNS, "rows": sorted(rows, key=lambda row: row[-1])}],
+            "tables": [{"title": "By row", "columns": COLUMNS, "rows": [row.cells() for row in rows]}],
             "notes": ["All figures in % but `chance` are of the mean time of a row. `farthest builds`: the difference between the means of two builds, noise included."],
             "medians_us": [[*name, groups] for name, groups in medians.items()]}
 
@@ -166,9 +169,9 @@ def main():
     if not medians:
         raise Failure(INTERNAL, f"{args.sweep}: no row was timed")
     chances = random.Random(SEED)
-    found = [row_of(name, groups, args.draws, chances) for name, groups in medians.items()]
-    share = share_of_noise([ratio for ratio, _ in found], args.rounds, args.draws, chances)
-    document = document_of(args, medians, [row for _, row in found], report, share)
+    rows = [Row(name, groups, args.draws, chances) for name, groups in medians.items()]
+    share = share_of_noise([row.share for row in rows], args.rounds, args.draws, chances)
+    document = document_of(args, medians, sorted(rows, key=lambda row: row.chance), report, share)
     if args.json:
         files.write_whole(args.json, files.json_text(document))
     if args.json != "-":
