@@ -219,7 +219,7 @@ claim_outputs() {
 note() {
   local level=$1 text=$2 list=${3:-} item='  - `'
   list=${list//\`/\'}
-  list=${list//##[/## [} # a CI takes it for a command anywhere in a line, and :: at its beginning
+  list=${list//##[/## [} # a CI runs ##[ anywhere in a line; :: only at its start, which "  - " below prevents
   say "$text"
   if [ -n "$list" ]; then
     printf '  - %s\n' "${list//$'\n'/$'\n  - '}" >&2
@@ -575,13 +575,13 @@ check_head_program() {
   fi
 }
 
-# What lies behind a link is not looked at below. Attnbench's build makes none to folders.
+# The checks below skip links. Attnbench's build makes none.
 tell_of_links() {
   local links
   [ ! -L "$work/head/source" ] || refuse "the head's build put a link in the place of its own folder"
-  links=$(cd "$work/head/source" && find . -type l -exec test -d {} ';' -print | sed 's|^[.]/||' | sort)
+  links=$(cd "$work/head/source" && find . -type l | sed 's|^[.]/||' | sort)
   links=$(comm -13 <(safe_git ls-tree -r "$head_commit" 2>/dev/null | sed -n 's/^120000 [^\t]*\t//p' | sort) <(printf '%s' "$links"))
-  [ -z "$links" ] || note warning "the head's build made links to folders, whose files are not looked at" "$links"
+  [ -z "$links" ] || note warning "the head's build made links, which are not followed to the files behind them" "$links"
 }
 
 # objects SIDE: what a build compiled variants and references to. Attnbench's Makefile keeps it; another one need not.

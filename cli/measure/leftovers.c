@@ -135,8 +135,8 @@ static uint64_t attributes(void) {
   return MIX(HASH_EMPTY, others);
 }
 
-/* Where the kernel groups processes by session, the nice value of the group counts beside other sessions. All
- * processes of the session share it. */
+/* With autogroup, the kernel shares processor time between sessions by one nice value for each session, which all its
+ * processes share. */
 static const char session_file[] = "/proc/self/autogroup";
 static int read_session_nice(void) {
   int value;
@@ -366,8 +366,8 @@ static void list_memory_files(struct leftovers_list *out) {
   if (folder != NULL) closedir(folder);
 }
 
-/* Lines that begin with a key and an id. Of shared memory the process that made it is known; one that is gone may
- * have been a child. */
+/* Lines that begin with a key and an id. Only shared memory tells its maker. It is listed if this process made it, or
+ * if its maker no longer exists, which may have been a child. Semaphores and queues are always listed. */
 static void list_sysv(struct leftovers_list *out, const char *kind) {
   char path[64], line[256];
   snprintf(path, sizeof path, "/proc/sysvipc/%s", kind);

@@ -15,8 +15,8 @@ struct measure_settings {
 };
 
 struct measure_settings measure_defaults(enum device_kind);
-/* Settings of --quick, for measurements that many processes repeat: less time than measure_defaults, least of all for
- * hot times, and a narrower interval. */
+/* Settings of --quick, for measurements that many processes repeat: a smaller time budget than measure_defaults, the
+ * smallest for hot times of a GPU, and a narrower interval to reach. */
 struct measure_settings measure_quick(enum device_kind, enum time_mode);
 
 /* Fills *out. hot_launches and estimate_us come from bench_time_prepare. Device failures come back as they are. */

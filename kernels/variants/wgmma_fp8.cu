@@ -40,12 +40,14 @@
  *
  *   A q tile costs 6900 clocks at D = 128, beside the time of its tiles of keys. Of these, 3700 are for its end: a
  *   turn, the start of the last and the next product, the last sums, and the output. Misses of the instruction cache
- *   are a part of all of it: with a fifth less code, 1024 keys take 7 % less time. Where all sums are in registers,
- * the maxima of the last tile are not looked for, which takes 2 % of the time at 1024 keys. Where sums are in shared
- *   memory they are: there the change made 8192 keys 3 % slower, because the compiler ordered the loop differently.
+ *   are a part of all of it: with a fifth less code, 1024 keys take 7 % less time.
+ *
+ *   With all sums in registers and two warpgroups, the maxima of a round's last tile are not looked for. This saves
+ *   2 % of the time at 1024 keys. Otherwise they are. With sums in shared memory, leaving them out made 8192 keys 3 %
+ *   slower, because the compiler ordered the loop differently. With three warpgroups there are too few registers.
  *
  *   None of these is used, since none was faster overall. The first seven were measured where the kernel transposes
- * V:
+ * V.
  *
  *        starting the products of one half of the keys while the other half's weights are made
  *        letting one warpgroup at a time make exponentials

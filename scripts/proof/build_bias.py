@@ -9,9 +9,9 @@ process measures all cells as a gate does (--quick). For each row, the variance 
 that between processes of one build (one-way analysis of variance). The bias of a build is a standard deviation, the square
 root of (variance of the means - variance of processes / rounds); where that is negative, the estimate is 0. `chance` is the
 p value of a permutation test: the share of --draws random assignments of the medians to builds whose F ratio is as large.
-Over all rows the bias is also given as a share of the row's own standard deviation between processes: its square is the mean
-F ratio, over that of the permutations, less 1, divided by the rounds. The upper bound is of --draws bootstrap samples of the
-rows.
+Over all rows the bias is also given as a share of the standard deviation of a row's processes: sqrt((m - 1) / rounds), or 0
+where m is below 1. m is the mean over the rows of a row's F ratio divided by the mean F ratio of its own permutations. The
+upper bound is the 95th percentile of this share over --draws bootstrap samples of the rows.
 
 Tables go to stdout as Markdown and to --json (attnbench.table/1).
 
@@ -145,7 +145,7 @@ def document_of(args, medians, rows, report, share):
     first = rows[0]
     summary = [
         ["bias of a build over all rows", f"{bias:.2f} %", f"processes of one build differ by {noise:.2f} %"],
-        ["the same as a share of what processes differ by", f"{share[0]:.2f}", f"at most {share[1]:.2f} (95 %)"],
+        ["bias of a build as a share of the standard deviation of processes, each row by its own", f"{share[0]:.2f}", f"at most {share[1]:.2f} (95 %)"],
         [f"rows with a chance below {SMALL_CHANCE:g}", f"{sum(row.chance < SMALL_CHANCE for row in rows)} of {len(rows)}",
          f"{SMALL_CHANCE * len(rows):.1f} are expected without any bias"],
         ["bias of a build in the row with the smallest chance", f"{root(first.bias):.2f} %", f"{', '.join(first.label())}; chance {first.chance:.2g}"],
@@ -156,7 +156,10 @@ def document_of(args, medians, rows, report, share):
                      f"(driver {device['driver']}, attnbench {report['tool']['git_commit']}). Made by `scripts/proof/build_bias.py`.",
             "columns": ["what", "found", "detail"], "rows": summary,
             "tables": [{"title": "By row", "columns": COLUMNS, "rows": [row.cells() for row in rows]}],
-            "notes": ["All figures in % but `chance` are of the mean time of a row. `farthest builds`: the difference between the means of two builds, noise included."],
+            "notes": ["Bias is a standard deviation. Its square is estimated as the variance of the builds' means less the variance of processes over the rounds. A "
+                      "negative estimate is shown as 0, so single rows lie above 0 by chance alone.",
+                      "`farthest builds`: the difference between the means of two builds, noise included. `chance`: how often medians that are dealt to the builds at "
+                      "random differ as much."],
             "medians_us": [[*name, groups] for name, groups in medians.items()]}
 
 

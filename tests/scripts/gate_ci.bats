@@ -730,7 +730,7 @@ MAKE
   printf '\t@mkdir -p kernels/variants && mv kernels elsewhere && ln -s elsewhere kernels\n' >>"$REPO/Makefile"
   commit
   must 0 gate
-  expect_out_matches '^::warning .*made links to folders, whose files are not looked at: kernels$'
+  expect_out_matches '^::warning .*made links, which are not followed to the files behind them: kernels$'
   sed -i '$d' "$REPO/Makefile"
   printf '\t@cd .. && mv source s2 && ln -s s2 source\n' >>"$REPO/Makefile"
   commit
