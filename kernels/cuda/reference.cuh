@@ -212,9 +212,9 @@ __device__ double block_max(double x) {
 /* The definition, in fp64: online softmax over 32 keys at a time, lanes own keys while scoring and columns while
  * accumulating. A warp has a row of its own or, with kSplit, the block's warps take the keys of one row in turns.
  * blockIdx.y picks a slab of 256 columns; each slab scores all keys again and adds its part of the row's sums over
- * columns, which arrive zeroed. Without kSplit
- * the launch bounds ask for six blocks on an SM, for which the compiler spills. Without bounds it would use 120
- * registers, fewer blocks would fit, and that is slower than the spills. */
+ * columns, which arrive zeroed. Where warps have rows of their own, the launch bounds ask for six blocks on an SM,
+ * for which the compiler spills. Without bounds it would use 120 registers, fewer blocks would fit, and that is
+ * slower than the spills. */
 template <enum attn_dtype kDtype, enum attn_dtype kKvDtype, bool kSplit>
 __global__ void __launch_bounds__(32 * (kSplit ? kRowWarps : kReferenceWarps), kSplit ? 1 : 6)
     reference_kernel(const reference_args a) {

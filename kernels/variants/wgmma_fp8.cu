@@ -46,8 +46,7 @@
  *   2 % of the time at 1024 keys. Otherwise they are. With sums in shared memory, leaving them out made 8192 keys 3 %
  *   slower, because the compiler ordered the loop differently. With three warpgroups there are too few registers.
  *
- *   None of these is used, since none was faster overall. The first seven were measured where the kernel transposes
- * V.
+ *   None of these is used, since none was faster overall. In the first seven the kernel transposes V.
  *
  *        starting the products of one half of the keys while the other half's weights are made
  *        letting one warpgroup at a time make exponentials
