@@ -34,8 +34,9 @@ enum { CHECKSUM_END_MAX = 48 };
 void checksum_end(const struct checksum_form *, uint64_t hash, char out[CHECKSUM_END_MAX]);
 
 enum checksum { CHECKSUM_NONE, CHECKSUM_RIGHT, CHECKSUM_WRONG };
-/* Does the text end in this form, and with the hash of what stands before? */
-enum checksum checksum_check(const struct checksum_form *, const char *text, size_t length);
+/* Does the text end in this form, and with the hash of what stands before? The hash goes on from `start`, HASH_EMPTY
+ * or the hash of what the text belongs to. */
+enum checksum checksum_check(const struct checksum_form *, uint64_t start, const char *text, size_t length);
 /* How many bytes such an end has. */
 size_t checksum_bytes(const struct checksum_form *);
 

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -178,6 +179,30 @@ static uint64_t grants(void) {
   return MIX(hash, io_priority);
 }
 
+/* After mlockall(MCL_FUTURE) a new page is in memory before anything is written to it. */
+static bool locks_new_memory(void) {
+  const size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
+  unsigned char is_resident = 0;
+  void *page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return false;
+  mincore(page, bytes, &is_resident);
+  munmap(page, bytes);
+  return (is_resident & 1) != 0;
+}
+
+/* On which nodes the kernel places memory, what it keeps there, and whom it ends first when there is none left. */
+static uint64_t memory(void) {
+  enum { NODES = 1024, WORD_BITS = 8 * sizeof(long) };
+  unsigned long nodes[NODES / WORD_BITS] = {0};
+  int policy = 0, oom_score = 0;
+  syscall(SYS_get_mempolicy, &policy, nodes, (unsigned long)NODES, NULL, 0UL); /* not in every kernel */
+  FILE *file = fopen("/proc/self/oom_score_adj", "re");
+  if (file != NULL && fscanf(file, "%d", &oom_score) != 1) oom_score = 0;
+  if (file != NULL) fclose(file);
+  const bool locks = locks_new_memory();
+  return MIX(MIX(MIX(MIX(HASH_EMPTY, policy), nodes), oom_score), locks);
+}
+
 /* AddressSanitizer forbids the gaps that it leaves between constants. */
 __attribute__((no_sanitize("address"))) static uint64_t hash_all(uint64_t hash, const uint64_t *words, size_t count) {
   for (size_t i = 0; i < count; ++i) hash = (hash ^ words[i] ^ hash >> 29) * UINT64_C(0x100000001b3);
@@ -257,6 +282,7 @@ static const struct {
     {of_parent, "saw a change of the priority, the CPU affinity or limits of the process that starts workers"},
     {table_of_functions, "changed the program's table of functions"},
     {clock_code, "changed the code of a function that tells the time or waits"},
+    {memory, "changed where its memory is placed, that it stays there (mlockall), or its oom_score_adj"},
     {grants, "changed its capabilities, namespaces, seccomp filter, huge pages or I/O priority"},
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };
@@ -337,12 +363,13 @@ static bool is_drivers(const char *folder, uint64_t id) {
 /* ---- shared with other processes ------------------------------------------------------------------------------ */
 
 /* What outlives its process, and other processes find by a name or number. */
-enum shared { SHARED_MEMORY_FILE, SHARED_SYSV, SHARED_KEY, SHARED_KINDS };
+enum shared { SHARED_MEMORY_FILE, SHARED_QUEUE, SHARED_SYSV, SHARED_KEY, SHARED_KINDS };
 
 static const struct {
   const char *one, *several;
 } shared_names[SHARED_KINDS] = {
     [SHARED_MEMORY_FILE] = {"file in /dev/shm", "files in /dev/shm"},
+    [SHARED_QUEUE] = {"POSIX message queue", "POSIX message queues"},
     [SHARED_SYSV] = {"System V object (shm, sem, msg)", "System V objects (shm, sem, msg)"},
     [SHARED_KEY] = {"key of the kernel's keyrings", "keys of the kernel's keyrings"},
 };
@@ -353,15 +380,15 @@ static void add_shared(struct leftovers_list *out, enum shared kind, uint64_t id
   out->item[out->count++].what = kind;
 }
 
-/* The CUDA driver shares memory with processes of other programs. */
-static void list_memory_files(struct leftovers_list *out) {
-  DIR *folder = opendir("/dev/shm");
+/* The files of this user in a folder. The CUDA driver shares memory with processes of other programs. */
+static void list_shared_files(struct leftovers_list *out, enum shared kind, const char *path) {
+  DIR *folder = opendir(path);
   for (const struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
     struct stat info;
     if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
     if (strncmp(entry->d_name, "cuda", 4) == 0 && has_driver()) continue;
     if (fstatat(dirfd(folder), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0 || info.st_uid != geteuid()) continue;
-    add_shared(out, SHARED_MEMORY_FILE, MIX(MIX(HASH_EMPTY, info.st_dev), info.st_ino));
+    add_shared(out, kind, MIX(MIX(HASH_EMPTY, info.st_dev), info.st_ino));
   }
   if (folder != NULL) closedir(folder);
 }
@@ -402,7 +429,8 @@ static void list_keys(struct leftovers_list *out) {
 
 static void list_shared(struct leftovers_list *out) {
   out->count = 0;
-  list_memory_files(out);
+  list_shared_files(out, SHARED_MEMORY_FILE, "/dev/shm");
+  list_shared_files(out, SHARED_QUEUE, "/dev/mqueue"); /* the kernel lists queues only where this is mounted */
   list_sysv(out, "shm");
   list_sysv(out, "sem");
   list_sysv(out, "msg");

@@ -111,10 +111,15 @@ union line {
 
 /* ---- what is done with a line ---------------------------------------------------------------------------------- */
 
+/* What the checksum of a line covers. Journals of older versions have none, or cover only the line itself. */
+enum cover { COVERS_NOTHING, COVERS_LINE, COVERS_RUN };
+
 struct reader {
   struct journal_data *data;
   bool has_header, has_end;
-  bool has_checksums;               /* lines have carried one, so all that follow must */
+  enum cover cover;                 /* of the lines so far; those that follow must cover as much */
+  bool is_after_header;             /* the line before is the header */
+  uint64_t run_hash;                /* of the header line; HASH_EMPTY before it */
   char differs[RECORD_DIFFERS_MAX]; /* of what was measured since the run was continued: from the run that began */
   size_t *lost;                     /* records that a continued run may have measured again; freed by parse */
   size_t lost_count, next_lost;
@@ -316,10 +321,14 @@ static const struct {
 
 /* ---- checksums ------------------------------------------------------------------------------------------------ */
 
+/* The hash of a run's header line, without its newline. The checksums of the other lines go on from it. */
+static uint64_t run_hash_of(const char *header, size_t length) { return hash_add(HASH_EMPTY, header, length); }
+
 /* The whole line with its newline, *length bytes; NULL when there is no memory for it. */
-static char *line_of(enum line_kind kind, const char *body, size_t *length) {
+static char *line_of(enum line_kind kind, uint64_t run_hash, const char *body, size_t *length) {
   const char *open = kinds[kind].open;
-  const uint64_t hash = hash_add(hash_add(HASH_EMPTY, open, strlen(open)), body, strlen(body));
+  const uint64_t start = kind == LINE_RUN ? HASH_EMPTY : run_hash;
+  const uint64_t hash = hash_add(hash_add(start, open, strlen(open)), body, strlen(body));
   char end[CHECKSUM_END_MAX], *line;
   checksum_end(&checksum_line, hash, end);
   const int made = asprintf(&line, "%s%s%s\n", open, body, end);
@@ -327,19 +336,42 @@ static char *line_of(enum line_kind kind, const char *body, size_t *length) {
   return made >= 0 ? line : NULL;
 }
 
-/* A line that has lost its checksum is damaged too. A journal of an older attnbench may have been continued
- * (--resume=anyway) by one that writes checksums. */
-static struct status check_checksum(struct reader *reader, enum line_kind kind, enum checksum found) {
-  const bool is_first = kind == LINE_RUN || kind == LINE_RESUMED;
-  if (found == CHECKSUM_NONE) {
-    if (!reader->has_checksums) return status_ok();
+static enum checksum checksum_of_line(const struct reader *reader, const char *line, size_t length,
+                                      enum cover *cover) {
+  const enum checksum of_run = checksum_check(&checksum_line, reader->run_hash, line, length);
+  *cover = of_run == CHECKSUM_NONE ? COVERS_NOTHING : COVERS_RUN;
+  if (of_run != CHECKSUM_WRONG) return of_run;
+  *cover = COVERS_LINE;
+  return checksum_check(&checksum_line, HASH_EMPTY, line, length);
+}
+
+/* May the checksum of this line cover more than those before it? A header covers only itself, and the line after it
+ * shows how much the rest covers. A journal of an older attnbench may have been continued by a newer one
+ * (--resume=anyway). */
+static bool may_cover_more(const struct reader *reader, enum line_kind kind) {
+  return kind == LINE_RUN || kind == LINE_RESUMED || (reader->is_after_header && reader->cover == COVERS_LINE);
+}
+
+/* A line that has lost its checksum is damaged too. */
+static struct status check_checksum(struct reader *reader, enum line_kind kind, const char *line, size_t length) {
+  enum cover cover;
+  const enum checksum found = checksum_of_line(reader, line, length, &cover);
+  if (found == CHECKSUM_NONE && reader->cover != COVERS_NOTHING)
     return status_make(STATUS_INPUT, "has no checksum, and the lines before it have one; the file is damaged");
-  }
-  if (!reader->has_checksums && !is_first)
+  if (found != CHECKSUM_NONE && reader->cover == COVERS_NOTHING && !may_cover_more(reader, kind))
     return status_make(STATUS_INPUT, "has a checksum, and the lines before it have none; the file is damaged");
-  reader->has_checksums = true;
-  if (found == CHECKSUM_RIGHT) return status_ok();
-  return status_make(STATUS_INPUT, "does not match its checksum; the line was changed after it was written");
+  if (found == CHECKSUM_WRONG || cover < reader->cover)
+    return status_make(
+        STATUS_INPUT, "does not match its checksum; the line was changed after it was written, or is of another run");
+  if (cover > reader->cover && !may_cover_more(reader, kind))
+    return status_make(STATUS_INPUT,
+                       "has a checksum that covers the header too, unlike the lines before it; the file is damaged");
+  reader->cover = cover;
+  reader->is_after_header = kind == LINE_RUN;
+  if (kind != LINE_RUN) return status_ok();
+  reader->run_hash = run_hash_of(line, length);
+  if (cover == COVERS_RUN) reader->cover = COVERS_LINE;
+  return status_ok();
 }
 
 /* ---- writing ------------------------------------------------------------------------------------------------- */
@@ -349,8 +381,9 @@ struct journal {
   char path[PATH_MAX];
   dev_t device; /* with `inode` the file that was opened: another one may get its path */
   ino_t inode;
-  char *text;    /* the whole lines written so far, in case that the file is lost */
-  size_t length; /* of the text */
+  uint64_t run_hash; /* of the header line */
+  char *text;        /* the whole lines written so far, in case that the file is lost */
+  size_t length;     /* of the text */
   size_t room;
   bool is_moved;        /* the file was lost, and the journal goes on in another one */
   struct status broken; /* the first failure: nothing may follow a torn line */
@@ -472,7 +505,7 @@ const char *journal_path(const struct journal *journal, bool *is_moved) {
 static struct status write_text(struct journal *journal, enum line_kind kind, char *text) {
   size_t length = 0;
   OWNED(owned_free) char *body = text;
-  OWNED(owned_free) char *line = body != NULL ? line_of(kind, body, &length) : NULL;
+  OWNED(owned_free) char *line = body != NULL ? line_of(kind, journal->run_hash, body, &length) : NULL;
   TRY(journal->broken);
   if (line == NULL) return status_make(STATUS_MEMORY, "%s: no memory for a line", journal->path);
   TRY(reserve(journal, length));
@@ -483,6 +516,7 @@ static struct status write_text(struct journal *journal, enum line_kind kind, ch
   if (status_failed(&status)) return fail(journal, status);
   memcpy(journal->text + journal->length, line, length);
   journal->length += length;
+  if (kind == LINE_RUN) journal->run_hash = run_hash_of(line, length - 1);
   return kept;
 }
 
@@ -601,17 +635,17 @@ static struct status read_line(struct reader *reader, const char *line, size_t l
     return status_make(STATUS_INPUT, "not an attnbench.journal/1 header; name a journal that attnbench wrote");
   if (kind == LINE_KINDS) return status_make(STATUS_INPUT, "not a line of an attnbench journal; the file is damaged");
   if (reader->has_end && kind != LINE_RESUMED) return status_make(STATUS_INPUT, "a line after the end line");
-  const enum checksum found = checksum_check(&checksum_line, line, length);
-  TRY(check_checksum(reader, kind, found));
+  TRY(check_checksum(reader, kind, line, length));
   const size_t open_length = strlen(kinds[kind].open),
-               end = found != CHECKSUM_NONE ? checksum_bytes(&checksum_line) : 1;
+               end = reader->cover != COVERS_NOTHING ? checksum_bytes(&checksum_line) : 1;
   return read_body(reader, kind, line + open_length, length - open_length - end);
 }
 
 /* Bytes after the last newline are a line that was torn by a kill or a power loss: dropped. A torn line never has
  * anything behind its checksum. */
-static bool is_torn(const char *rest, size_t length) {
-  return length == 0 || checksum_check(&checksum_line, rest, length - 1) != CHECKSUM_RIGHT;
+static bool is_torn(const struct reader *reader, const char *rest, size_t length) {
+  enum cover cover;
+  return length == 0 || checksum_of_line(reader, rest, length - 1, &cover) != CHECKSUM_RIGHT;
 }
 
 static struct status read_lines(const char *path, const char *text, size_t length, struct reader *reader) {
@@ -621,7 +655,7 @@ static struct status read_lines(const char *path, const char *text, size_t lengt
     const struct status status = read_line(reader, line, (size_t)(end - line));
     if (status_failed(&status)) return status_make(status.code, "%s:%zu: %s", path, number, status.text);
   }
-  if (!is_torn(line, length - (size_t)(line - text)))
+  if (!is_torn(reader, line, length - (size_t)(line - text)))
     return status_make(STATUS_INPUT, "%s:%zu: does not end with a newline; the file is damaged", path, number);
   if (reader->has_header) return status_ok();
   return status_make(STATUS_INPUT, "%s: has no whole line; nothing was measured, run the sweep again", path);
@@ -696,7 +730,7 @@ static struct status parse(const char *path, const char *text, size_t length, st
   const struct record *repeated = NULL;
   out->records = calloc(count_cells(text, length) + 1, sizeof *out->records);
   if (out->records == NULL || line == NULL) return status_make(STATUS_MEMORY, "%s: no memory for its cells", path);
-  struct reader reader = {.data = out, .line = line};
+  struct reader reader = {.data = out, .line = line, .run_hash = HASH_EMPTY};
   const struct status status = read_lines(path, text, length, &reader);
   free(reader.lost);
   TRY(status);
@@ -754,6 +788,7 @@ struct status journal_resume(const char *path, struct journal **out, struct jour
   const char *last = memrchr(text, '\n', length);
   journal->length = (size_t)(last + 1 - text);
   journal->room = length;
+  journal->run_hash = run_hash_of(text, strcspn(text, "\n"));
   journal->text = text;
   text = NULL;
   *out = journal;

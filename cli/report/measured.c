@@ -82,7 +82,7 @@ static void note_checksum(const struct json_doc *doc, enum checksum found, struc
 static struct status read_json(const char *path, char *text, size_t length, struct journal_data *out,
                                enum measured_kind *kind) {
   struct json_doc doc;
-  const enum checksum found = checksum_check(&checksum_file, text, length);
+  const enum checksum found = checksum_check(&checksum_file, HASH_EMPTY, text, length);
   TRY(json_adopt(path, text, length, &doc));
   struct status status = read_document(&doc, out, kind);
   if (*kind == MEASURED_REPORT) note_checksum(&doc, found, out);

@@ -12,7 +12,14 @@ setup() {
   SWEEP=$(write_file s.json '{"attnbench_sweep": 1, "name": "s", "shapes": [{"B": 1, "H": 1, "S": 1, "D": 64}]}')
 }
 
-teardown() { rm -f "/dev/shm/attnbench-leaves.$$" "/dev/shm/.attnbench-leaves.$$"; }
+teardown() { rm -f "/dev/shm/attnbench-leaves.$$" "/dev/shm/.attnbench-leaves.$$" "/dev/mqueue/attnbench-leaves.$$"; }
+
+# kernel_grants NUMBER_X86_64 NUMBER_AARCH64 ARGUMENT...: whether the kernel has a system call and grants it to this user.
+kernel_grants() {
+  python -c 'import ctypes, platform, sys
+number = dict(zip(("x86_64", "aarch64"), map(int, sys.argv[1:3])))[platform.machine()]
+sys.exit(ctypes.CDLL(None).syscall(number, *map(int, sys.argv[3:])) < 0)' "$@"
+}
 
 leaving() {
   export LEAVES=$1
@@ -102,9 +109,11 @@ expect_left() {
 
 @test "what other processes could find is charged, also where it stays" {
   expect_left shared_memory "left 1 System V object (shm, sem, msg), unless another process of this user made it"
-  if [ -r /proc/keys ] && python -c 'import ctypes, sys # KEYCTL_JOIN_SESSION_KEYRING: the kernel has keyrings, and nothing is left in them
-sys.exit(ctypes.CDLL(None).syscall({"x86_64": 250, "aarch64": 219}[__import__("platform").machine()], 1, None) < 0)'; then
+  if [ -r /proc/keys ] && kernel_grants 250 219 1 0; then # KEYCTL_JOIN_SESSION_KEYRING
     expect_left kernel_key "left 1 key of the kernel\'s keyrings"
+  fi
+  if [ -w /dev/mqueue ]; then
+    LEAVES_SHARED=/attnbench-leaves.$$ expect_left message_queue "left 1 POSIX message queue, unless another process of this user made it"
   fi
   [ -w /dev/shm ] || skip "no /dev/shm to write to"
   export LEAVES_SHARED=/dev/shm/attnbench-leaves.$$
@@ -132,6 +141,11 @@ sys.exit(ctypes.CDLL(None).syscall({"x86_64": 250, "aarch64": 219}[__import__("p
   expect_left nice "changed the nice value"
   expect_left outliving "attributes (prctl)"
   if grep -q '^THP_enabled:.*1' /proc/self/status; then expect_left huge_pages "huge pages"; fi
+  if [ -w /proc/self/oom_score_adj ]; then expect_left sacrificed "its oom_score_adj"; fi
+  if (ulimit -l unlimited) 2>/dev/null; then
+    (ulimit -l unlimited && expect_left locked_memory "that it stays there (mlockall)")
+  fi
+  if kernel_grants 238 237 0 0 0; then expect_left memory_nodes "where its memory is placed"; fi # set_mempolicy
   [ "$(nproc)" -gt 1 ] || skip "one processor: no affinity to change"
   expect_left affinity "changed the CPU affinity"
 }

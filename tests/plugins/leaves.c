@@ -5,6 +5,7 @@
 #include <fenv.h>
 #include <link.h>
 #include <locale.h>
+#include <mqueue.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -175,6 +176,12 @@ static void memory_file(void) {
   if (fd >= 0) close(fd);
 }
 
+/* The test removes it. */
+static void message_queue(void) {
+  const mqd_t queue = mq_open(getenv("LEAVES_SHARED"), O_RDWR | O_CREAT | O_EXCL, 0600, NULL);
+  if (queue >= 0) mq_close(queue);
+}
+
 /* Gone with the process, as the key below. */
 static void shared_memory(void) {
   const int id = shmget(IPC_PRIVATE, 4096, 0600);
@@ -243,6 +250,17 @@ static void session_nice(void) {
   FILE *file = fopen("/proc/self/autogroup", "w");
   if (file == NULL) return;
   fprintf(file, "7");
+  fclose(file);
+}
+static void locked_memory(void) { syscall(SYS_mlockall, MCL_FUTURE); } /* AddressSanitizer replaces mlockall */
+static void memory_nodes(void) {
+  const unsigned long preferred = 1, nodes = 1;
+  syscall(SYS_set_mempolicy, preferred, &nodes, 8UL);
+}
+static void sacrificed(void) {
+  FILE *file = fopen("/proc/self/oom_score_adj", "w");
+  if (file == NULL) return;
+  fprintf(file, "999");
   fclose(file);
 }
 static void no_huge_pages(void) { prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); }
@@ -330,6 +348,7 @@ static const struct {
     {"thread_timer", "run", thread_timer},
     {"signal_timer", "run", signal_timer},
     {"memory_file", "run", memory_file},
+    {"message_queue", "run", message_queue},
     {"shared_memory", "run", shared_memory},
     {"kernel_key", "run", kernel_key},
     {"limit", "run", limit},
@@ -351,6 +370,9 @@ static const struct {
     {"outliving", "run", no_end_with_parent},
     {"session", "run", session_nice},
     {"huge_pages", "run", no_huge_pages},
+    {"locked_memory", "run", locked_memory},
+    {"memory_nodes", "run", memory_nodes},
+    {"sacrificed", "run", sacrificed},
     {"thief", "run", thief},
     {"clock", "run", slow_clock},
     {"clock_code", "run", clock_code},

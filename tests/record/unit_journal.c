@@ -65,10 +65,10 @@ static void assert_ok(struct status status) {
   if (status_failed(&status)) fail_msg("%s", status.text);
 }
 
-static void write_journal(size_t cells, bool ended) {
+static void write_journal_of(const struct run_info *run, size_t cells, bool ended) {
   struct journal *journal;
   unlink(path);
-  assert_ok(journal_create(path, &some_run, &journal));
+  assert_ok(journal_create(path, run, &journal));
   const struct device_line device = {.info = gpu_model_find("l4")->info, .event_overhead_us = 1.25};
   assert_ok(journal_device(journal, &device));
   assert_ok(journal_planned_device(journal, &gpu_model_find("h200")->info));
@@ -79,6 +79,8 @@ static void write_journal(size_t cells, bool ended) {
   if (ended) assert_ok(journal_end(journal, "complete", 6.5));
   journal_close(journal);
 }
+
+static void write_journal(size_t cells, bool ended) { write_journal_of(&some_run, cells, ended); }
 
 static char *slurp(size_t *length) {
   char *text;
@@ -254,22 +256,92 @@ TEST(a_line_that_lost_its_checksum_is_damaged) {
   assert_refused(":2: has a checksum, and the lines before it have none");
 }
 
-TEST(a_journal_without_checksums_may_be_continued_with_them) {
+/* Continues the journal with the cell of B = 3. */
+static void continue_journal(void) {
   const struct journal_resumed resumed = {
       .started_utc = "2026-11-20T12:04:00Z", .command = "attnbench", .cell_count = 3};
   struct journal *journal;
   struct journal_data data;
-  write_journal(2, false);
-  strip_checksums(1, 5);
   assert_ok(journal_resume(path, &journal, &data));
   journal_free(&data);
   const struct record record = cell(3, "serial");
   assert_ok(journal_append_resumed(journal, &resumed));
   assert_ok(journal_append(journal, &record));
   journal_close(journal);
+}
+
+static void assert_cells(size_t count) {
+  struct journal_data data;
   assert_ok(journal_load(path, &data));
-  assert_int_equal(data.record_count, 3);
+  assert_int_equal(data.record_count, count);
   journal_free(&data);
+}
+
+TEST(a_journal_without_checksums_may_be_continued_with_them) {
+  write_journal(2, false);
+  strip_checksums(1, 5);
+  continue_journal();
+  assert_cells(3);
+}
+
+/* Gives lines `first` to `last` checksums that cover only the line. */
+static void cover_only_lines(int first, int last) {
+  size_t length;
+  char *text = slurp(&length), *line = text;
+  for (int number = 1; *line != '\0'; ++number) {
+    char end[CHECKSUM_END_MAX];
+    const size_t whole = strcspn(line, "\n"), covered = whole - checksum_bytes(&checksum_line);
+    checksum_end(&checksum_line, hash_add(HASH_EMPTY, line, covered), end);
+    if (number >= first && number <= last) memcpy(line + covered, end, strlen(end));
+    line += whole + 1;
+  }
+  overwrite(text, length);
+  free(text);
+}
+
+TEST(a_journal_whose_checksums_cover_only_lines_is_read_and_continued) {
+  write_journal(2, false);
+  cover_only_lines(1, 5);
+  assert_cells(2);
+  continue_journal();
+  assert_cells(3);
+}
+
+TEST(a_checksum_that_covers_less_than_those_before_it_or_more_is_refused) {
+  write_journal(3, true);
+  cover_only_lines(5, 5);
+  assert_refused(":5: does not match its checksum; the line was changed after it was written, or is of another run");
+  write_journal(3, true);
+  cover_only_lines(2, 4);
+  assert_refused(":5: has a checksum that covers the header too");
+}
+
+/* The same cells, measured at another time. */
+TEST(a_line_of_another_run_is_refused) {
+  size_t length, other_length;
+  write_journal(3, true);
+  char *text = slurp(&length), *other;
+  struct run_info later = some_run;
+  snprintf(later.started_utc, sizeof later.started_utc, "2026-11-20T11:05:00Z");
+  write_journal_of(&later, 3, true);
+  other = slurp(&other_length);
+  assert_int_equal(length, other_length);
+  for (int number = 1; number <= 7; ++number) {
+    const char *line = text;
+    for (int i = 1; i < number; ++i) line = strchr(line, '\n') + 1;
+    const size_t at = (size_t)(line - text), bytes = strcspn(line, "\n");
+    char kept[4096];
+    assert_true(bytes < sizeof kept);
+    memcpy(kept, line, bytes);
+    memcpy(text + at, other + at, bytes);
+    overwrite(text, length);
+    assert_refused("or is of another run");
+    memcpy(text + at, kept, bytes);
+  }
+  overwrite(text, length);
+  assert_cells(3);
+  free(text);
+  free(other);
 }
 
 /* ---- rounds -------------------------------------------------------------------------------------------------- */
