@@ -124,6 +124,10 @@ struct Config {
   static constexpr uint32_t kSlabs = slabs(kD), kRows = kGroups * 64;
   static constexpr uint32_t kSlotBytes = slot_bytes(S), kGroupBytes = kSlabs * 64 * 128;
   static constexpr bool kTurns = S.pingpong && kGroups > 1;
+  /* Whether the last tile, too, is weighed without looking for its maxima. Q is then given back only after that tile
+   * was weighed, since its scores may have to be computed again. At D = 64 this makes the loop over the other tiles
+   * slower by 1 to 3 %. */
+  static constexpr bool kUnseenLast = S.lazy == 2 && S.D >= 128;
   static_assert(S.overlap || !S.hold_q); /* only there is Q's buffer given back */
   /* of 512 per 128 threads: what __launch_bounds__ gives is shared out anew */
   static constexpr uint32_t kConsumerRegisters = kGroups == 4 ? 112 : kGroups == 3 ? 160 : 232;
@@ -647,6 +651,7 @@ struct Multiplier {
         raised = softmax.template run<true>(s);
       }
       release(k);
+      if (C::kUnseenLast && !C::S.hold_q && tile == 0) release_q(round);
     } else {
       release(k);
       if (!C::S.hold_q && tile == 0) release_q(round);
@@ -706,8 +711,11 @@ struct Multiplier {
       bool keep = false;
       for (; tile > plain; keep = true) --tile, step<MASKED>(round, row, tile, keep);
       if constexpr (C::S.lazy == 2) {
-        for (; tile > 1; keep = true) --tile, step<UNSEEN>(round, row, tile, keep);
-        if (tile > 0) tile = 0, step<PLAIN>(round, row, 0, keep), keep = true;
+        const uint32_t last = C::kUnseenLast ? 0 : 1;
+        for (; tile > last; keep = true) --tile, step<UNSEEN>(round, row, tile, keep);
+        if constexpr (!C::kUnseenLast) {
+          if (tile > 0) tile = 0, step<PLAIN>(round, row, 0, keep), keep = true;
+        }
       } else {
         for (; tile > 0; keep = true) --tile, step<PLAIN>(round, row, tile, keep);
       }

@@ -8,9 +8,13 @@ setup() {
   [ -f "$EXAMPLE" ] || skip "no example.so beside $ATTNBENCH; make test-programs builds it"
 }
 
+# What the CUDA driver starts, opens and changes by itself is not charged to the cell.
+expect_nothing_left() { expect_json "$TMP/r.json" '[r["left"] for r in d["results"] if "left" in r] == []'; }
+
 @test "a loaded CUDA variant is right, timed in both modes, and its facts are its own" {
   must 0 attn --sweep kernels/example/sweep.json --device cuda --load "$EXAMPLE" --variants example_warp,scalar --json "$TMP/r.json"
   expect_json "$TMP/r.json" '[r["status"] for r in d["results"] if r["variant"] == "example_warp"] == ["ok"] * 6'
+  expect_nothing_left
   expect_json "$TMP/r.json" 'all(r["time"]["hot"]["median_us"] > 0 and r["time"]["cold"]["median_us"] > 0
     for r in d["results"] if r["variant"] == "example_warp")'
   expect_json "$TMP/r.json" 'all("example::warp_kernel<" in l["kernel"] and 16 < l["registers"] < 80
@@ -53,6 +57,7 @@ example() { printf '%s/%s.so' "$(dirname "$EXAMPLE")" "$1"; }
     --reference example_library --json "$TMP/r.json"
   expect_json "$TMP/r.json" 'd["results"][1]["speedup_vs"]["reference"] == "example_library" and d["results"][1]["speedup_vs"]["hot"]["rounds"] >= 6'
   expect_json "$TMP/r.json" 'd["results"][0]["time"]["cold"]["median_us"] > 0 and d["results"][0]["time"]["hot"]["median_us"] > 0'
+  expect_nothing_left
 }
 
 @test "the tma + wgmma template matches the oracle where it runs" {
