@@ -180,13 +180,13 @@ __device__ __forceinline__ uint32_t weight_of(const DecodeGeneralParams &a, cons
   return work.row_blocks * a.attention.Hkv * (a.cost + work.tiles);
 }
 
-using Stretch = WorkLine<1>;
+using Stretch = WorkLine<ClusterWorkers<1>>;
 
 template <Shape kShape>
 __device__ __forceinline__ Stretch stretch_of(const DecodeGeneralParams &a) {
   __shared__ uint32_t words[work_line_words(kWarpsMax)];
-  return work_line_of<1>(a.attention.B, a.at.cu_seqlens_q != nullptr, a.by_blocks, a.by_sequence, words,
-                         [&](uint32_t b) { return weight_of(a, work_of<kShape>(a, b)); });
+  return work_line_of(a.attention.B, a.at.cu_seqlens_q != nullptr, ClusterWorkers<1>{}, a.by_blocks, a.by_sequence,
+                      words, [&](uint32_t b) { return weight_of(a, work_of<kShape>(a, b)); });
 }
 
 /* A block's way along its items. */
@@ -220,9 +220,9 @@ struct Walk {
   }
   __device__ __forceinline__ bool is_whole() const { return from == 0 && to == work.tiles; }
   /* The blocks that have tiles of the item: the first, and how many; there is one tile at least. */
-  __device__ __forceinline__ uint32_t first_block() const { return stretch.cluster_of(base + a.cost); }
+  __device__ __forceinline__ uint32_t first_block() const { return stretch.worker_of(base + a.cost); }
   __device__ __forceinline__ uint32_t blocks() const {
-    return stretch.cluster_of(base + a.cost + work.tiles - 1) - first_block() + 1;
+    return stretch.worker_of(base + a.cost + work.tiles - 1) - first_block() + 1;
   }
 
  private:

@@ -74,7 +74,8 @@ using ptx::named_arrive, ptx::named_sync;
 /* ---- the copy engine ------------------------------------------------------------------------------------------ */
 
 /* What L2 keeps first and last; the encodings of createpolicy's fractional policies. */
-constexpr uint64_t kEvictFirst = 0x12f0000000000000ull, kEvictLast = 0x14f0000000000000ull;
+constexpr uint64_t kEvictNormal = 0x1000000000000000ull, kEvictFirst = 0x12f0000000000000ull,
+                   kEvictLast = 0x14f0000000000000ull;
 
 __device__ __forceinline__ void prefetch_map(const CUtensorMap *map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");

@@ -21,10 +21,12 @@
  * A cluster of two blocks shares the keys: each block has 64 rows of its own, fetches half of each slab for both, and
  * gives its slabs back to both.
  *
- * Work is a line of units. An item is up to 64 rows for each block of a cluster, of one sequence; it takes `cost`
- * units for its start and end, and one for each tile of keys. Each cluster takes an equal stretch of the line,
- * whatever items that cuts, or, where it costs less, whole items. A block has two partial results at most, that of
- * its first item and that of its last. */
+ * Work is a line of units. An item is up to 64 rows for each block of a cluster, of one sequence. Where a sequence
+ * has several items, teams of clusters take them side by side: each cluster of a team has an item of its own and the
+ * same tiles of keys at the same time, so that memory is asked for them once. The items that a team takes together
+ * are a bundle, which takes `cost` units for its start and end, and one for each tile of keys. Each team takes an
+ * equal stretch of the line, whatever bundles that cuts, or, where it costs less, whole bundles. A block has two
+ * partial results at most, that of its first item and that of its last. */
 #ifndef ATTNBENCH_KERNELS_MLA_TILE_CUH
 #define ATTNBENCH_KERNELS_MLA_TILE_CUH
 
@@ -81,12 +83,12 @@ struct MlaParams {
   Params attention;
   Views at;
   int32_t right;
-  Divider by_heads, by_clusters; /* Hq; clusters of the grid */
-  Divider by_sequence;           /* units of a sequence, where all have one length */
-  uint32_t page_shift, box_rows; /* tokens of a page as a power of two; of them the copy engine takes at once */
-  uint32_t matrices;             /* pages or sequences: the first number behind the last one */
+  Divider by_heads, by_team, by_teams; /* Hq; clusters of a team; teams */
+  Divider by_sequence, by_bundles;     /* units and bundles of a sequence, where all have one length */
+  uint32_t page_shift, box_rows;       /* tokens of a page as a power of two; of them the copy engine takes at once */
+  uint32_t matrices;                   /* pages or sequences: the first number behind the last one */
   uint32_t cost;
-  bool is_whole;   /* clusters take whole items */
+  bool is_whole;   /* teams take whole bundles */
   bool reads_once; /* one cluster has all rows of a sequence */
   uint32_t row_warps;
   uint32_t *arrivals; /* [block]; zero before and after each launch */
@@ -123,10 +125,11 @@ __device__ __forceinline__ uint32_t rank_in_cluster() {
   if constexpr (kCluster > 1) return ptx::cluster_rank();
   return 0;
 }
-template <uint32_t kCluster>
-__device__ __forceinline__ uint32_t cluster_index() {
-  return blockIdx.x / kCluster;
-}
+/* Teams as the workers of the line. */
+struct Teams {
+  __device__ __forceinline__ uint32_t index() const { return blockIdx.y; }
+  __device__ __forceinline__ uint32_t count() const { return gridDim.y; }
+};
 
 template <typename C>
 struct Layout {
@@ -140,6 +143,7 @@ struct Layout {
   __device__ __forceinline__ uint32_t row(uint32_t group, uint32_t row) const {
     return base + kRowsAt + (group * kRows + row) * 16;
   }
+  __device__ __forceinline__ uint32_t words() const { return base + kWordsAt; }
   __device__ __forceinline__ uint32_t arrived() const { return base + kArrivedAt; }
   __device__ __forceinline__ uint32_t full(uint32_t buffer, uint32_t slab) const {
     return barrier(buffer * kSlabs + slab);
@@ -188,44 +192,46 @@ __device__ __forceinline__ Work work_of(const MlaParams &a, uint32_t b) {
   return {sequence, ceil_div(sequence.Skv, C::kKeys), ceil_div(sequence.Sq * a.attention.Hq, kRows * C::kCluster)};
 }
 __device__ __forceinline__ uint32_t units_of(const MlaParams &a, const Work &work) {
-  return work.items * (a.cost + work.tiles);
+  return a.by_team.quotient(work.items) * (a.cost + work.tiles);
 }
+
+using Line = WorkLine<Teams>;
 
 template <typename C>
-__device__ __forceinline__ WorkLine<C::kCluster> line_of(const MlaParams &a, uint32_t *words) {
-  return work_line_of<C::kCluster>(a.attention.B, a.at.cu_seqlens_q != nullptr, a.by_clusters, a.by_sequence, words,
-                                   [&](uint32_t b) { return units_of(a, work_of<C>(a, b)); });
+__device__ __forceinline__ Line line_of(const MlaParams &a, uint32_t *words) {
+  return work_line_of(a.attention.B, a.at.cu_seqlens_q != nullptr, Teams{}, a.by_teams, a.by_sequence, words,
+                      [&](uint32_t b) { return units_of(a, work_of<C>(a, b)); });
 }
 
-/* A cluster's way along its items. */
+/* A cluster's way along its items: one of each bundle of its team. */
 template <typename C>
 struct Walk {
   static constexpr uint32_t kCluster = C::kCluster;
 
   const MlaParams &a;
-  const WorkLine<kCluster> &line;
+  const Line &line;
   uint32_t tiles = 0, items = 1; /* of the sequence */
   uint32_t b, item;              /* the sequence, and which of its items */
-  uint32_t base;                 /* the item's first unit; of whole items their number through all sequences */
-  uint32_t from = 0, to = 0;     /* tiles of it that the cluster takes */
+  uint32_t base;                 /* the bundle's first unit; of whole ones their number through all sequences */
+  uint32_t from = 0, to = 0;     /* tiles of it that the team takes */
   bool is_open = false;          /* false: it has come to its end */
 
-  __device__ __forceinline__ Walk(const MlaParams &params, const WorkLine<kCluster> &way)
-      : a(params), line(way), b(way.b), item(0), base(way.base) {
+  __device__ __forceinline__ Walk(const MlaParams &params, const Line &way)
+      : a(params), line(way), b(way.b), item(member()), base(way.base) {
     if (a.is_whole) {
       look_up(0);
-      base = cluster_index<kCluster>();
+      base = blockIdx.y;
       settle_whole();
     } else if (b < a.attention.B) {
       look_up(b);
-      item = (line.first - base) / (a.cost + tiles);
-      base += item * (a.cost + tiles);
+      const uint32_t bundle = (line.first - base) / (a.cost + tiles);
+      item += bundle * team(), base += bundle * (a.cost + tiles);
       settle();
     }
   }
   __device__ __forceinline__ void next() {
     if (a.is_whole) {
-      base += gridDim.x / kCluster;
+      base += gridDim.y;
       settle_whole();
     } else {
       pass();
@@ -243,27 +249,30 @@ struct Walk {
     return first < all ? min(all - first, kRows) : 0;
   }
   __device__ __forceinline__ bool has_all() const { return from == 0 && to == tiles; }
-  /* The clusters that have tiles of the item: the first, and how many; there is one tile at least. */
-  __device__ __forceinline__ uint32_t first_cluster() const { return line.cluster_of(base + a.cost); }
-  __device__ __forceinline__ uint32_t clusters() const {
-    return line.cluster_of(base + a.cost + tiles - 1) - first_cluster() + 1;
+  /* The teams that have tiles of the bundle: the first, and how many; there is one tile at least. */
+  __device__ __forceinline__ uint32_t first_team() const { return line.worker_of(base + a.cost); }
+  __device__ __forceinline__ uint32_t team_count() const {
+    return line.worker_of(base + a.cost + tiles - 1) - first_team() + 1;
   }
+  /* The clusters of a team, and which of them this one is. */
+  static __device__ __forceinline__ uint32_t team() { return gridDim.x / kCluster; }
+  static __device__ __forceinline__ uint32_t member() { return blockIdx.x / kCluster; }
 
  private:
   __device__ __forceinline__ void look_up(uint32_t which) {
     const Work work = work_of<C>(a, which);
     tiles = work.tiles, items = work.items;
   }
-  /* Sequences have one length, and the items of a sequence go to neighbouring clusters, which then read its keys at
-   * about the same time. */
+  /* Sequences have one length. */
   __device__ __forceinline__ void settle_whole() {
-    b = base / items, item = base - b * items;
+    const uint32_t bundles = a.by_team.quotient(items);
+    b = a.by_bundles.quotient(base), item = member() + (base - b * bundles) * team();
     from = 0, to = tiles, is_open = b < a.attention.B;
   }
   __device__ __forceinline__ void pass() {
-    base += a.cost + tiles;
-    if (++item < items) return;
-    item = 0;
+    base += a.cost + tiles, item += team();
+    if (item < items) return;
+    item -= items;
     while (++b < a.attention.B) {
       look_up(b);
       if (items > 0) return;
@@ -314,7 +323,7 @@ struct KeyFetcher {
   }
 
   __device__ __forceinline__ uint64_t policy() const {
-    return a.reads_once ? hopper::kEvictFirst : hopper::kEvictLast;
+    return a.reads_once ? hopper::kEvictFirst : hopper::kEvictNormal;
   }
 
   /* Brings what this block fetches of a tile into L2. Rows lie behind one another in memory, so one instruction takes
@@ -348,7 +357,7 @@ struct KeyFetcher {
     }
   }
 
-  __device__ __forceinline__ void run(const WorkLine<kCluster> &line) const {
+  __device__ __forceinline__ void run(const Line &line) const {
     uint32_t n = 0;
     for (Walk<C> walk(a, line); walk.is_open; walk.next()) {
       if (walk.from == walk.to) continue;
@@ -358,7 +367,7 @@ struct KeyFetcher {
       for (uint32_t tile = walk.from; tile < walk.to; ++tile, ++n) {
         const Box next =
             box_of(sequence, min(tile + 1, walk.to - 1)); /* the table is read while buffers are in use */
-        if (C::kPrefetches && part == kKeysAlone && walk.item == 0 && tile + 1 < walk.to)
+        if (C::kPrefetches && part == kKeysAlone && walk.member() == 0 && tile + 1 < walk.to)
           prefetch(sequence, tile + 1);
         fetch(n, box);
         box = next;
@@ -371,7 +380,7 @@ struct KeyFetcher {
  * are [query][head]; where they lie follows from the strides of any layout. Each lane finds the places of two rows.
  * For each row, 32 lanes copy 16 bytes each, which are four slabs. */
 template <typename C>
-__device__ __forceinline__ void fetch_q(const MlaParams &a, const Layout<C> &at, const WorkLine<C::kCluster> &line) {
+__device__ __forceinline__ void fetch_q(const MlaParams &a, const Layout<C> &at, const Line &line) {
   using T = typename C::T;
   constexpr uint32_t kSlabBytes = kRows * kRowBytes, kChunkBytes = 16, kPass = kWarp * kChunkBytes; /* four slabs */
   static_assert(kSlabs == 9 && kRows == 2 * kWarp);
@@ -701,6 +710,8 @@ struct Multiplier {
     }
   }
 
+  /* The block of a team that has the same rows of an item as this one. */
+  static __device__ __forceinline__ uint32_t block_of(uint32_t team) { return team * gridDim.x + blockIdx.x; }
   /* A block's partial result of an item: of the one that it begins, or of one that began before. */
   static __device__ __forceinline__ size_t partial_of(uint32_t block, bool begins) {
     return (size_t)block * kPartials + begins;
@@ -723,22 +734,22 @@ struct Multiplier {
         a.stats[partial * kRows + row_of_thread() + 8 * i] = make_float2(reference[i], sum[i]);
   }
 
-  /* What the clusters of an item have, in their order. */
+  /* What the teams of an item have, in their order. */
   __device__ __forceinline__ void load_partials(uint32_t first, uint32_t count) {
-    const uint32_t rank = rank_in_cluster<kCluster>(), row = row_of_thread();
+    const uint32_t row = row_of_thread();
     reference[0] = reference[1] = minus_infinity(), sum[0] = sum[1] = 0.0f;
 #pragma unroll
     for (uint32_t j = 0; j < kDv / kGroups / 2; ++j) o[j] = 0.0f;
     if (threadIdx.x % 128 / kWarp >= a.row_warps) return;
     const auto stats_of = [&](uint32_t which, uint32_t i) {
-      return __ldcg(a.stats + partial_of((first + which) * kCluster + rank, which == 0) * kRows + row + 8 * i);
+      return __ldcg(a.stats + partial_of(block_of(first + which), which == 0) * kRows + row + 8 * i);
     };
     for (uint32_t which = 0; which < count; ++which)
 #pragma unroll
       for (uint32_t i = 0; i < 2; ++i) reference[i] = fmaxf(reference[i], stats_of(which, i).x);
 #pragma unroll 1
     for (uint32_t which = 0; which < count; ++which) {
-      const float4 *const from = sums_of(partial_of((first + which) * kCluster + rank, which == 0));
+      const float4 *const from = sums_of(partial_of(block_of(first + which), which == 0));
       float factor[2];
 #pragma unroll
       for (uint32_t i = 0; i < 2; ++i) {
@@ -758,15 +769,13 @@ struct Multiplier {
   /* Publishes the block's partial result and counts it, in the counter of the item's first block with these rows; a
    * block is the first of at most one shared item. The last arrival wraps the counter to zero. True in all threads of
    * that block, for which the results of the others are published. */
-  __device__ __forceinline__ bool arrive_last(uint32_t first, uint32_t count) const {
+  __device__ __forceinline__ bool arrive_last(uint32_t first_block, uint32_t count) const {
     if constexpr (kGroup == 1) {
       hopper::named_arrive(kPartialStored, kConsumers);
       hopper::named_sync(kCounted + 1, kConsumers);
     } else {
       hopper::named_sync(kPartialStored, kConsumers); /* orders all threads' stores before thread 0's release */
-      if (threadIdx.x == 0)
-        put_word(at.arrived(),
-                 ptx::count_arrival(a.arrivals + first * kCluster + rank_in_cluster<kCluster>(), count - 1));
+      if (threadIdx.x == 0) put_word(at.arrived(), ptx::count_arrival(a.arrivals + first_block, count - 1));
       /* Both order `arrived`, and the acquire, before the other threads' reads. */
       hopper::named_arrive(kCounted + 1, kConsumers);
       hopper::named_sync(kCounted, 128);
@@ -777,15 +786,15 @@ struct Multiplier {
   __device__ __forceinline__ void end(const Walk<C> &walk) {
     add_sums();
     if (!walk.has_all()) {
-      const uint32_t first = walk.first_cluster(), count = walk.clusters();
-      store_partial(partial_of(blockIdx.x, walk.from == 0));
-      if (!arrive_last(first, count)) return;
+      const uint32_t first = walk.first_team(), count = walk.team_count();
+      store_partial(partial_of(block_of(blockIdx.y), walk.from == 0));
+      if (!arrive_last(block_of(first), count)) return;
       load_partials(first, count);
     }
     store(walk);
   }
 
-  __device__ __forceinline__ void run(const WorkLine<kCluster> &line) {
+  __device__ __forceinline__ void run(const Line &line) {
     uint32_t n = 0, round = 0;
     for (Walk<C> walk(a, line); walk.is_open; walk.next(), ++round) {
       begin(walk);
@@ -801,7 +810,7 @@ struct Multiplier {
 
 }  // namespace mla
 
-/* grid: clusters, which share the work of all items. */
+/* grid: (blocks of a team, teams). */
 template <typename C>
 __global__ void __launch_bounds__(mla::kThreads, 1) mla_kernel(const __grid_constant__ MlaParams a) {
 #ifdef ATTN_SM90A
@@ -817,7 +826,7 @@ __global__ void __launch_bounds__(mla::kThreads, 1) mla_kernel(const __grid_cons
   } else {
     __syncthreads(); /* orders the barriers' beginning before their use */
   }
-  const auto line = line_of<C>(a, reinterpret_cast<uint32_t *>(smem_base + kWordsAt));
+  const auto line = line_of<C>(a, ptx::shared_words(at.words()));
   if (group == kGroups) {
     hopper::give_registers<40>();
     if (warp % 4 < kParts)

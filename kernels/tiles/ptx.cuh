@@ -36,6 +36,11 @@ __device__ __forceinline__ uint32_t shared_address(const void *shared) {
   return (uint32_t)__cvta_generic_to_shared(shared);
 }
 
+/* What lies at a shared address. */
+__device__ __forceinline__ uint32_t *shared_words(uint32_t address) {
+  return static_cast<uint32_t *>(__cvta_shared_to_generic(address));
+}
+
 /* 16 bytes at a shared address. */
 __device__ __forceinline__ uint4 load_shared(uint32_t address) {
   uint4 x;

@@ -1,4 +1,4 @@
-/* All work of a launch as one line of units. Each block, or each cluster of blocks, takes an equal stretch of the
+/* All work of a launch as one line of units. Each worker, which is a block or several, takes an equal stretch of the
  * line, which may begin and end within an item or a sequence. Source: stream-K. */
 #ifndef ATTNBENCH_KERNELS_TILES_WORK_LINE_CUH
 #define ATTNBENCH_KERNELS_TILES_WORK_LINE_CUH
@@ -17,45 +17,53 @@ constexpr ATTN_HD uint32_t work_line_words(uint32_t warps) { return warps + 2; }
 
 #ifdef __CUDACC__
 
-/* A cluster's range of units, and the sequence of its first unit. With fewer units than clusters, the
- * first clusters get one each, and the last ones none. None between two that share an item may be empty: the others
- * would wait for it for ever. */
+/* Clusters of so many blocks as the workers of a line. */
 template <uint32_t kCluster>
+struct ClusterWorkers {
+  __device__ __forceinline__ uint32_t index() const { return blockIdx.x / kCluster; }
+  __device__ __forceinline__ uint32_t count() const { return gridDim.x / kCluster; }
+};
+
+/* A worker's range of units, and the sequence of its first unit. Workers: index() of the block's own, and count() of
+ * all. With fewer units than workers, the first workers get one each, and the last ones none. None between two that
+ * share an item may be empty: the others would wait for it for ever. */
+template <typename Workers>
 struct WorkLine {
+  Workers workers;
   uint32_t total; /* units of the whole line; below 2^31 */
   uint32_t first, end;
   uint32_t b, base; /* the sequence, and the first of its units */
 
-  /* by_clusters: division by the number of clusters of the grid. */
-  __device__ __forceinline__ WorkLine(uint32_t all, Divider by_clusters) : total(all), by(by_clusters) {
-    each = max(by.quotient(total), 1u), rest = total < grid() ? 0 : total - each * grid();
-    first = begin_of(blockIdx.x / kCluster), end = begin_of(blockIdx.x / kCluster + 1);
+  /* by_workers: division by their number. */
+  __device__ __forceinline__ WorkLine(uint32_t all, Workers of, Divider by_workers)
+      : workers(of), total(all), by(by_workers) {
+    each = max(by.quotient(total), 1u), rest = total < workers.count() ? 0 : total - each * workers.count();
+    first = begin_of(workers.index()), end = begin_of(workers.index() + 1);
   }
-  /* The cluster that has a unit. A quotient of floats is off by one at most, and much faster than a 64-bit
+  /* The worker that has a unit. A quotient of floats is off by one at most, and much faster than a 64-bit
    * division. */
-  __device__ __forceinline__ uint32_t cluster_of(uint32_t unit) const {
-    const uint32_t clusters = min(grid(), total);
-    const uint32_t guess = (uint32_t)((float)unit * (float)clusters * ptx::rcp((float)total));
+  __device__ __forceinline__ uint32_t worker_of(uint32_t unit) const {
+    const uint32_t working = min(workers.count(), total);
+    const uint32_t guess = (uint32_t)((float)unit * (float)working * ptx::rcp((float)total));
     if (begin_of(guess) > unit) return guess - 1;
     return begin_of(guess + 1) <= unit ? guess + 1 : guess;
   }
 
  private:
   Divider by;
-  uint32_t each, rest; /* units of each cluster, and how many clusters have one more */
+  uint32_t each, rest; /* units of each worker, and how many workers have one more */
 
-  __device__ __forceinline__ uint32_t grid() const { return gridDim.x / kCluster; }
-  __device__ __forceinline__ uint32_t begin_of(uint32_t cluster) const {
-    return min(each * cluster + by.quotient(rest * cluster), total);
+  __device__ __forceinline__ uint32_t begin_of(uint32_t worker) const {
+    return min(each * worker + by.quotient(rest * worker), total);
   }
 };
 
 /* The line of sequences of unlike lengths; units_of(b): the units of a sequence. Each thread sums those of an equal
- * number of neighbouring sequences. The thread whose sequences hold the cluster's first unit finds the sequence. All
+ * number of neighbouring sequences. The thread whose sequences hold the worker's first unit finds the sequence. All
  * threads of the block call it. */
-template <uint32_t kCluster, typename UnitsOf>
-__device__ __forceinline__ WorkLine<kCluster> work_line_of_ragged(uint32_t B, Divider by_clusters, uint32_t *words,
-                                                                  UnitsOf units_of) {
+template <typename Workers, typename UnitsOf>
+__device__ __forceinline__ WorkLine<Workers> work_line_of_ragged(uint32_t B, Workers workers, Divider by_workers,
+                                                                 uint32_t *words, UnitsOf units_of) {
   const uint32_t warps = blockDim.x / kWarp, share = ceil_div(B, blockDim.x);
   const uint32_t from = min(threadIdx.x * share, B), to = min(from + share, B);
   uint32_t *const found = words + warps;
@@ -64,7 +72,7 @@ __device__ __forceinline__ WorkLine<kCluster> work_line_of_ragged(uint32_t B, Di
   if (threadIdx.x == 0) found[0] = B, found[1] = 0;
   uint32_t base = sum_until(mine, words) - mine; /* also orders `found` before the store of the one who finds */
   for (uint32_t w = 0; w < warps; ++w) total += words[w];
-  WorkLine<kCluster> line(total, by_clusters);
+  WorkLine<Workers> line(total, workers, by_workers);
   if (line.first >= base && line.first < base + mine) {
     uint32_t b = from, units = units_of(b);
     while (line.first - base >= units) base += units, units = units_of(++b);
@@ -76,12 +84,13 @@ __device__ __forceinline__ WorkLine<kCluster> work_line_of_ragged(uint32_t B, Di
 }
 
 /* The line of any batch. by_units: division by the units of a sequence, where all have one length. */
-template <uint32_t kCluster, typename UnitsOf>
-__device__ __forceinline__ WorkLine<kCluster> work_line_of(uint32_t B, bool is_ragged, Divider by_clusters,
-                                                           Divider by_units, uint32_t *words, UnitsOf units_of) {
-  if (is_ragged) return work_line_of_ragged<kCluster>(B, by_clusters, words, units_of);
+template <typename Workers, typename UnitsOf>
+__device__ __forceinline__ WorkLine<Workers> work_line_of(uint32_t B, bool is_ragged, Workers workers,
+                                                          Divider by_workers, Divider by_units, uint32_t *words,
+                                                          UnitsOf units_of) {
+  if (is_ragged) return work_line_of_ragged(B, workers, by_workers, words, units_of);
   const uint32_t units = units_of(0);
-  WorkLine<kCluster> line(units * B, by_clusters);
+  WorkLine<Workers> line(units * B, workers, by_workers);
   line.b = by_units.quotient(line.first), line.base = line.b * units;
   return line;
 }

@@ -6,13 +6,13 @@
  *   each. Tiles of 32 or 64 keys go to the two in turns. The one whose tile it is computes scores and weights, and
  *   gives the weights to the other through shared memory. While one makes weights, the other multiplies. The copy
  *   engine loads K once, as nine slabs of 64 columns. wgmma reads V from the same slabs, so nothing is transposed.
- *   With more than 64 rows a cluster of two blocks shares the keys: each fetches half of them for both. Weights are
+ *   With more than 64 rows a cluster of two blocks shares the keys: each fetches half of them for both. With more
+ *   than 128, a team of clusters takes the rows of a sequence side by side and finds the keys in L2. Weights are
  *   taken relative to a reference of their row. It is raised only when a weight would exceed 2^8, so that most tiles
  *   cost a vote of the warp.
- *   Keys are shared among the SMs as in decode_general. Each cluster has an equal stretch of a line of units,
- *   which may begin and end within a sequence. The block that finishes an item last adds up the partial results
- *   of the others. Where lengths are equal, clusters take whole items if that costs less: a partial result is
- *   128 KB a block.
+ *   Keys are shared among the SMs as in decode_general. Each team has an equal stretch of a line of units, which may
+ *   begin and end within a sequence. The block that finishes an item last adds up the partial results of the others.
+ *   Where lengths are equal, teams take whole sequences if that costs less: a partial result is 128 KB a block.
  *
  * Source: FlashDecoding and stream-K for the shares of the keys; FlashMLA for two warpgroups with half of O's columns
  *   each. The rest is written from the PTX manual.
@@ -37,8 +37,12 @@
  *   when all SMs ask for keys, and about 1000 from L2. So the kernel brings the next tile of 64 keys into L2. On
  *   an H100, with 128 heads and 128 sequences of 16384 keys in pages of 64, it reaches 633 TFLOP/s so, and 532
  *   without. Tiles of 32 keys reach 575. Where memory bounds, with 64 heads or fewer, tiles of 32 keys are
- *   faster by 3 %: 2.85 TB/s of 3.35. With two queries, two clusters read the same keys, and only the first asks
- *   L2 for the next tile.
+ *   faster by 3 %: 2.85 TB/s of 3.35.
+ *   Teams: with two queries of 128 heads, a sequence has two items. One after the other, they read the keys from
+ *   DRAM twice: 1.27 GB instead of 0.60 at 128 sequences of 4096 keys. The clusters of a team take them at the same
+ *   time, and only the first asks L2 for the next tile: 0.64 GB. Time over that without teams, on an H100, 128
+ *   sequences: two queries 0.86 (4096 and 16384 keys), four 0.83, lengths of 4096 and 16384 mixed 0.86. Clusters of
+ *   four blocks, which share each copy of the keys, take 1.5 times as long: a block then fetches boxes of 16 rows.
  *   Registers: O 128, scores 32, weights 16, references and sums of two rows 4, the walk along the items 10, and
  *   addresses: 232 by setmaxnreg (256 * 232 + 128 * 40 = 64512 of 65536).
  *   Shared memory, KB: Q 72, tiles 144, weights 8, values of rows 2, words and barriers 0.5: 226.5 of 227. */
@@ -62,7 +66,7 @@ static const void *mla_handle(uint32_t, enum attn_dtype) {
 constexpr decltype(attn_variant::bind) mla_bind = nullptr;
 #endif
 
-enum { MLA_CLUSTER, MLA_SHARES, MLA_COST, MLA_KEYS };
+enum { MLA_CLUSTER, MLA_SHARES, MLA_COST, MLA_KEYS, MLA_TEAM };
 enum { MLA_WHOLE = 1, MLA_EQUAL = 2 };
 
 static const attn_tunable mla_tunables[] = {
@@ -71,8 +75,9 @@ static const attn_tunable mla_tunables[] = {
      .help = "blocks of 64 rows that share keys: 1 or 2; 0: 2 where a sequence has more than 64 rows"},
     {.name = "shares",
      .max = 2,
-     .help = "what a cluster takes: 1: whole items, which are the rows of a sequence that fit into it, 2: an equal "
-             "share of all keys; 0: what costs less, and 2 where lengths differ"},
+     .help =
+         "what a team takes: 1: whole items, which are the rows of a sequence that fit into it, 2: an equal share "
+         "of all keys; 0: what costs less, and 2 where lengths differ"},
     {.name = "item_cost",
      .min = 1,
      .max = 64,
@@ -81,19 +86,24 @@ static const attn_tunable mla_tunables[] = {
     {.name = "kv_tile",
      .max = 64,
      .help = "keys of a tile: 32, in four buffers, or 64, in two; 0: what is fastest for the shape"},
+    {.name = "team",
+     .max = 64,
+     .help = "clusters that take different rows of a sequence and read its keys at the same time; must divide the "
+             "number of clusters that the rows of each sequence fill; 0: what is fastest for the shape"},
     {.name = nullptr},
 };
 
 /* How a problem is cut up; a function of the problem, the tuning and the device. */
 struct MlaCut {
-  uint32_t cluster, row_warps;  /* blocks of a cluster; warps of a warpgroup that have rows */
-  uint32_t keys, cost;          /* of a tile; units of an item beside those of its tiles */
-  uint64_t items, units, tiles; /* units of the line; tiles of the longest sequence */
-  uint32_t clusters;
+  uint32_t cluster, row_warps;    /* blocks of a cluster; warps of a warpgroup that have rows */
+  uint32_t keys, cost;            /* of a tile; units of a bundle beside those of its tiles */
+  uint32_t items;                 /* of each sequence with queries; 0: not all have the same number */
+  uint32_t team, teams;           /* clusters of a team; teams of the grid */
+  uint64_t bundles, units, tiles; /* units of the line; tiles of the longest sequence */
   bool is_whole;
 };
 
-/* Units of an item beside those of its tiles. The tunable is in tiles of 64 keys. */
+/* Units of a bundle beside those of its tiles. The tunable is in tiles of 64 keys. */
 static uint32_t mla_item_cost(const attn_tuning &tuning, uint32_t keys) {
   return (uint32_t)tuning.value[MLA_COST] * 64 / keys;
 }
@@ -102,22 +112,45 @@ static uint32_t mla_item_cost(const attn_tuning &tuning, uint32_t keys) {
  */
 constexpr double kMlaPartialCost = 192;
 
-/* The time of the launch, in tiles, with equal shares for so many clusters: a cluster leaves two partial results, and
- * one of them adds up those of an item. */
-static double mla_cost(const MlaCut &cut, uint64_t clusters) {
-  const double in_item = (double)clusters / (double)cut.items;
-  return (double)cut.units / (double)clusters + kMlaPartialCost / cut.keys * cut.row_warps / 4 * (2 + in_item);
+/* The time of the launch, in tiles, with equal shares for so many teams: a team leaves two partial results, and one
+ * of them adds up those of a bundle. */
+static double mla_cost(const MlaCut &cut, uint64_t teams) {
+  const double in_bundle = (double)teams / (double)cut.bundles;
+  return (double)cut.units / (double)teams + kMlaPartialCost / cut.keys * cut.row_warps / 4 * (2 + in_bundle);
 }
 
 static void mla_share(const attn_problem &p, const attn_tuning &tuning, uint64_t most, MlaCut *cut) {
   const uint64_t turn = cut->cost + cut->tiles;
-  cut->clusters = (uint32_t)(cut->units < most ? cut->units : most);
-  for (uint32_t clusters = cut->clusters; clusters-- > 1;)
-    if (mla_cost(*cut, clusters) < mla_cost(*cut, cut->clusters)) cut->clusters = clusters;
+  cut->teams = (uint32_t)(cut->units < most ? cut->units : most);
+  for (uint32_t teams = cut->teams; teams-- > 1;)
+    if (mla_cost(*cut, teams) < mla_cost(*cut, cut->teams)) cut->teams = teams;
   if (attn_is_ragged(&p) || tuning.value[MLA_SHARES] == MLA_EQUAL) return;
-  const double rounds = (double)((cut->items + most - 1) / most);
-  cut->is_whole = tuning.value[MLA_SHARES] == MLA_WHOLE || rounds * (double)turn <= mla_cost(*cut, cut->clusters);
-  if (cut->is_whole) cut->clusters = (uint32_t)(cut->items < most ? cut->items : most);
+  const double rounds = (double)((cut->bundles + most - 1) / most);
+  cut->is_whole = tuning.value[MLA_SHARES] == MLA_WHOLE || rounds * (double)turn <= mla_cost(*cut, cut->teams);
+  if (cut->is_whole) cut->teams = (uint32_t)(cut->bundles < most ? cut->bundles : most);
+}
+
+static uint32_t mla_items(const attn_problem &p, const MlaCut &cut, uint32_t Sq) {
+  const uint64_t of_rows = mla::kRows * cut.cluster;
+  return (uint32_t)(((uint64_t)Sq * p.Hq + of_rows - 1) / of_rows);
+}
+
+/* The items of each sequence that has queries; 0 where not all have the same number. */
+static uint32_t mla_common_items(const attn_problem &p, const MlaCut &cut) {
+  uint32_t common = 0;
+  for (uint32_t i = 0; i < attn_group_count(&p); ++i) {
+    const uint32_t items = mla_items(p, cut, attn_group_of(&p, i).Sq);
+    if (items != 0 && common != 0 && items != common) return 0;
+    if (items != 0) common = items;
+  }
+  return common;
+}
+
+/* The largest team that divides the items of a sequence and leaves at most a twentieth of the clusters idle. */
+static uint32_t mla_team(const MlaCut &cut, uint32_t clusters) {
+  for (uint32_t team = cut.items < clusters ? cut.items : clusters; team > 1; --team)
+    if (cut.items % team == 0 && clusters / team * team * 20 >= clusters * 19) return team;
+  return 1;
 }
 
 static MlaCut mla_cut(const attn_problem &p, const attn_tuning &tuning, const device_info &device) {
@@ -125,20 +158,22 @@ static MlaCut mla_cut(const attn_problem &p, const attn_tuning &tuning, const de
   const uint64_t rows = (uint64_t)p.Sq * p.Hq;
   cut.cluster = (uint32_t)tuning.value[MLA_CLUSTER];
   if (cut.cluster == 0) cut.cluster = rows > mla::kRows ? 2 : 1;
+  const uint32_t clusters = device.sms / cut.cluster > 0 ? device.sms / cut.cluster : 1;
   cut.row_warps = rows < mla::kRows ? ceil_div((uint32_t)rows, 16) : 4;
+  cut.items = mla_common_items(p, cut);
+  cut.team = (uint32_t)tuning.value[MLA_TEAM];
+  if (cut.team == 0) cut.team = mla_team(cut, clusters);
   cut.keys = (uint32_t)tuning.value[MLA_KEYS];
-  if (cut.keys == 0) cut.keys = cut.cluster == 2 && rows <= 2 * mla::kRows ? 64 : 32;
+  if (cut.keys == 0) cut.keys = cut.cluster == 2 && cut.items == cut.team ? 64 : 32;
   cut.cost = mla_item_cost(tuning, cut.keys);
   cut.tiles = ceil_div(p.Skv, cut.keys);
   for (uint32_t i = 0; i < attn_group_count(&p); ++i) {
     const attn_group group = attn_group_of(&p, i);
-    const uint64_t of_rows = mla::kRows * cut.cluster;
-    const uint64_t items = group.count * (((uint64_t)group.Sq * p.Hq + of_rows - 1) / of_rows);
-    cut.items += items;
-    cut.units += items * (cut.cost + ceil_div(group.Skv, cut.keys));
+    const uint64_t bundles = (uint64_t)group.count * (mla_items(p, cut, group.Sq) / cut.team);
+    cut.bundles += bundles;
+    cut.units += bundles * (cut.cost + ceil_div(group.Skv, cut.keys));
   }
-  const uint32_t most = device.sms / cut.cluster;
-  if (cut.items > 0) mla_share(p, tuning, most > 0 ? most : 1, &cut);
+  if (cut.bundles > 0) mla_share(p, tuning, clusters / cut.team > 0 ? clusters / cut.team : 1, &cut);
   return cut;
 }
 
@@ -166,6 +201,9 @@ static const char *mla_supports(const attn_problem *p, const attn_tuning *tuning
     return "shares must be 0 or 2 where the lengths of sequences differ";
   if ((uint64_t)p->Sq * p->Hq > INT32_MAX / 2) return "Sq * Hq must be below 2^30";
   const MlaCut cut = mla_cut(*p, *tuning, *device);
+  if (cut.team > 1 && (cut.items == 0 || cut.items % cut.team != 0))
+    return "team must divide the number of clusters that the rows of each sequence fill";
+  if (cut.team * cut.cluster > device->sms) return "team must leave each block an SM";
   if (cut.units > INT32_MAX) return "B * Skv must be below 2^31 tiles of keys";
   return check_device(*device, mla::smem_bytes(cut.keys));
 }
@@ -174,9 +212,9 @@ static void mla_plan(const attn_problem *p, const attn_tuning *tuning, const dev
   const MlaCut cut = mla_cut(*p, *tuning, *device);
   plan->pass_count = 1;
   plan->tile_q = mla::kRows, plan->tile_kv = cut.keys, plan->stages = mla::buffers_of(cut.keys);
-  plan->splits = cut.is_whole ? 1 : (uint32_t)((cut.clusters - 1) / cut.items + 1);
-  const uint32_t blocks = cut.clusters * cut.cluster;
-  if (!cut.is_whole && cut.clusters > 1) {
+  plan->splits = cut.is_whole ? 1 : (uint32_t)((cut.teams - 1) / cut.bundles + 1);
+  const uint32_t blocks = cut.teams * cut.team * cut.cluster;
+  if (!cut.is_whole && cut.teams > 1) {
     if (plan->splits == 1) plan->splits = 2;
     plan->zeroed_bytes = counter_bytes(blocks);
     plan->workspace_bytes = plan->zeroed_bytes + blocks * mla::partial_bytes(cut.row_warps);
@@ -185,8 +223,11 @@ static void mla_plan(const attn_problem *p, const attn_tuning *tuning, const dev
   pass.name = "main";
   pass.kernel = cut.keys == 64 ? mla_handle<64>(cut.cluster, p->dtype) : mla_handle<32>(cut.cluster, p->dtype);
   pass.cluster[0] = cut.cluster;
-  set_grid(pass, blocks, ATTN_COVERS_B | ATTN_COVERS_HKV | ATTN_COVERS_Q | (cut.is_whole ? 0 : ATTN_COVERS_SPLIT), 1,
-           ATTN_COVERS_NOTHING, 1, ATTN_COVERS_NOTHING);
+  const uint32_t of_team = cut.team * cut.cluster;
+  set_grid(pass, of_team, of_team > 1 ? ATTN_COVERS_Q : ATTN_COVERS_NOTHING, cut.teams,
+           ATTN_COVERS_B | ATTN_COVERS_HKV | (cut.items == cut.team ? 0 : ATTN_COVERS_Q) |
+               (cut.is_whole ? 0 : ATTN_COVERS_SPLIT),
+           1, ATTN_COVERS_NOTHING);
   set_block(pass, mla::kThreads, mla::kConsumers, mla::smem_bytes(cut.keys), mla::kThreads - mla::kConsumers);
 }
 
@@ -194,18 +235,20 @@ static void mla_plan(const attn_problem *p, const attn_tuning *tuning, const dev
 static struct status mla_bind(const attn_problem *p, const attn_plan *plan, const attn_buffers *buffers,
                               attn_pass_args args[ATTN_PASSES_MAX]) {
   const attn_pass &pass = plan->pass[0];
-  const uint32_t cluster = pass.cluster[0], share = plan->tile_kv / cluster, blocks = pass.grid[0];
+  const uint32_t cluster = pass.cluster[0], share = plan->tile_kv / cluster;
+  const uint32_t team = pass.grid[0] / cluster, teams = pass.grid[1], blocks = pass.grid[0] * teams;
   MlaParams a = {};
   a.attention = params_of(*p, *buffers), a.at = views_of(*p, *buffers);
-  a.right = p->right, a.by_heads = divider(p->Hq), a.by_clusters = divider(blocks / cluster);
+  a.right = p->right, a.by_heads = divider(p->Hq), a.by_team = divider(team), a.by_teams = divider(teams);
   a.box_rows = p->page != 0 && p->page < share ? p->page : share;
   while (p->page > 1u << a.page_shift) ++a.page_shift;
   a.matrices = a.at.k.batch;
   a.cost = mla_item_cost(plan->tuning, plan->tile_kv);
-  a.is_whole = (pass.covers[0] & ATTN_COVERS_SPLIT) == 0;
+  a.is_whole = (pass.covers[1] & ATTN_COVERS_SPLIT) == 0;
   const uint64_t rows = (uint64_t)p->Sq * p->Hq;
-  const uint64_t items = (rows - 1) / (mla::kRows * cluster) + 1;
-  a.by_sequence = divider((uint32_t)items * (a.cost + ceil_div(p->Skv, plan->tile_kv)));
+  const uint32_t bundles = (uint32_t)((rows - 1) / (mla::kRows * cluster) + 1) / team;
+  a.by_bundles = divider(bundles);
+  a.by_sequence = divider(bundles * (a.cost + ceil_div(p->Skv, plan->tile_kv)));
   a.reads_once = rows <= mla::kRows * cluster;
   a.row_warps = rows < mla::kRows ? ceil_div((uint32_t)rows, 16) : 4;
   a.arrivals = static_cast<uint32_t *>(buffers->workspace);

@@ -166,10 +166,13 @@ choose() {
 }
 
 @test "mla is right for pages, unlike lengths, several queries, one block and two for the rows of a sequence" {
-  emulate_part 8 46 emulated_mla,emulated_mla:kv_tile=64 tests/data/sweeps/emulated_mla.json
+  emulate_part 8 50 emulated_mla,emulated_mla:kv_tile=64 tests/data/sweeps/emulated_mla.json
   emulate emulated_mla:shares=2,emulated_mla:shares=2,cluster=2,item_cost=1,emulated_mla:shares=2,kv_tile=64 --shape B=3,H=16/1,S=1x200,D=576,Dv=512,v_in_k,bf16,page=64 \
     --shape B=2,H=80/1,S=2x130,D=576,Dv=512,v_in_k,f16,causal,lse
   [ "$OK" = 6 ] || fail "$OK cases are right"
+  emulate emulated_mla:team=2,emulated_mla:team=2,shares=2,emulated_mla:team=1,emulated_mla:cluster=1,team=4 \
+    --shape B=2,H=128/1,S=4x200,D=576,Dv=512,v_in_k,bf16,page=64,causal
+  [ "$OK" = 4 ] || fail "$OK cases are right"
   must 4 attn --device cpu --load "$EMULATED" --check-only --variants emulated_mla --json "$TMP/r.json" \
     --shape B=1,H=16/1,S=1x70,D=576,Dv=512,v_in_k,bf16,page=24 --shape B=1,H=16/1,S=1x70,D=576,Dv=512,v_in_k,bf16,page=4
   expect_json "$TMP/r.json" 'all("page must be" in r["reason"] for r in d["results"])'
@@ -210,7 +213,7 @@ decode_mutant() { # NAME SED
 
 mla_mutant() { # NAME SED
   local LEFT_OUT='s/<__half, __nv_bfloat16>(\(dtype, .&\])/<__nv_bfloat16>\1/; s/cluster == 1 [?].* : //'
-  mutant_of mla bf16 "$@" batch=q2s200_q1s40,H=48/1,D=576,Dv=512,v_in_k,page=64,causal,lse
+  mutant_of mla bf16 "$@" batch=q2s200_q1s40,H=48/1,D=576,Dv=512,v_in_k,page=64,causal,lse B=3,H=128/1,S=3x200,D=576,Dv=512,v_in_k,page=64,causal
 }
 
 @test "the emulated GPU finds a barrier too few, a tile too many and a bound that is off by one" {
@@ -275,10 +278,11 @@ mla_mutant() { # NAME SED
   mutant_of decode_general bf16 keys_swapped 's/m.2 [*] n., 0, 0x3120/m[2 * n], 0, 0x1302/' "$shape"
 }
 
-@test "the emulated GPU finds what is wrong in the tail, weights, clusters and sums of mla" {
-  choose 4
+@test "the emulated GPU finds what is wrong in the tail, weights, clusters, teams and sums of mla" {
+  choose 5
   mla_mutant tail_kept 's/if \(tile \+ 1 == walk.tiles\) clear_tail.*$//'
   mla_mutant reference_unshared 's/if \(__any_sync\(kFullWarp, next/if (false \&\& __any_sync(kFullWarp, next/'
   mla_mutant peer_unserved 's/if \(lane < kCluster\)/if (lane == 0)/'
-  mla_mutant partial_of_other 's/rank, which == 0\) \* kRows/rank, false) * kRows/'
+  mla_mutant partial_of_other 's/which\), which == 0\) \* kRows/which), false) * kRows/'
+  mla_mutant members_alike 's/return blockIdx.x \/ kCluster/return 0/'
 }

@@ -736,26 +736,30 @@ static struct point latent(const char *gpu, uint32_t B, uint32_t Hq, uint32_t Sq
   return p;
 }
 
-/* Two blocks share the keys of more than 64 rows. Whole sequences where there are about as many as clusters, or twice
- * as many; equal shares of the keys else, of fewer clusters where there would be many partial results to add up. */
+/* Two blocks share the keys of more than 64 rows, and teams of such clusters those of more than 128. Whole sequences
+ * where there are about as many as teams, or twice as many; equal shares of the keys else, of fewer teams where there
+ * would be many partial results to add up. */
 TEST(mla_shares_keys_where_that_pays_for_the_partial_results) {
   static const struct {
-    uint32_t B, Hq, Sq, Skv, blocks, cluster, splits;
+    uint32_t B, Hq, Sq, Skv, team_blocks, teams, cluster, splits;
   } rows[] = {
-      {128, 128, 1, 4096, 132, 2, 1}, /* 128 items for 66 clusters: two rounds of whole ones */
-      {128, 128, 2, 4096, 132, 2, 2}, /* 256 items: four rounds cost more than partial results */
-      {128, 64, 1, 4096, 128, 1, 1},  /* one round */
-      {128, 16, 1, 16384, 132, 1, 2}, /* 16 rows leave small partial results */
-      {100, 16, 4, 16384, 132, 1, 2}, /* one round would leave 32 SMs idle */
-      {66, 128, 1, 16384, 132, 2, 1}, /* one round */
-      {1, 128, 1, 16384, 18, 2, 9},   /* more blocks would leave more to add up than they save */
-      {1, 16, 1, 64, 1, 1, 1},        /* one tile */
+      {128, 128, 1, 4096, 2, 66, 2, 1},  /* two rounds of whole sequences */
+      {128, 128, 2, 4096, 4, 33, 2, 2},  /* four rounds cost more than partial results */
+      {128, 128, 4, 4096, 8, 16, 2, 1},  /* eight rounds of 16 teams, which leave two clusters idle */
+      {66, 128, 3, 4096, 6, 22, 2, 1},   /* three rounds */
+      {4, 128, 34, 4096, 4, 33, 2, 2},   /* teams of 17 or 34 clusters would leave many idle */
+      {128, 64, 1, 4096, 1, 128, 1, 1},  /* one round */
+      {128, 16, 1, 16384, 1, 132, 1, 2}, /* 16 rows leave small partial results */
+      {100, 16, 4, 16384, 1, 132, 1, 2}, /* one round would leave 32 SMs idle */
+      {66, 128, 1, 16384, 2, 66, 2, 1},  /* one round */
+      {1, 128, 1, 16384, 2, 9, 2, 9},    /* more blocks would leave more to add up than they save */
+      {1, 16, 1, 64, 1, 1, 1, 1},        /* one tile */
   };
   for (size_t i = 0; i < COUNT(rows); i++) {
     const struct point p = latent("h200", rows[i].B, rows[i].Hq, rows[i].Sq, rows[i].Skv);
     assert_null(refusal(&p));
     const struct attn_plan plan = plan_of(&p);
-    assert_grid(&plan.pass[0], rows[i].blocks, 1, 1);
+    assert_grid(&plan.pass[0], rows[i].team_blocks, rows[i].teams, 1);
     assert_int_equal(plan.pass[0].cluster[0], rows[i].cluster);
     assert_int_equal(plan.splits, rows[i].splits);
     assert_int_equal(plan.workspace_bytes > 0, rows[i].splits > 1);
@@ -779,7 +783,9 @@ TEST(mla_has_144_KB_of_keys_in_buffers_whatever_a_tile_has) {
   }
   p.tuning.value[kv_tile] = 48;
   assert_non_null(strstr(refusal(&p), "kv_tile must be"));
-  p = latent("h200", 128, 128, 2, 4096); /* two clusters read the keys of a sequence */
+  p = latent("h200", 128, 128, 2, 4096); /* two clusters read the keys of a sequence at the same time */
+  assert_int_equal(plan_of(&p).tile_kv, 64);
+  p = latent("h200", 128, 128, 34, 4096); /* at different times */
   assert_int_equal(plan_of(&p).tile_kv, 32);
   p = latent("h200", 128, 64, 1, 4096); /* one block does */
   assert_int_equal(plan_of(&p).tile_kv, 32);

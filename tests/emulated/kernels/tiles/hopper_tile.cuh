@@ -10,7 +10,7 @@
 namespace attn::hopper {
 
 constexpr uint32_t kGroup = 128, kGroupRows = 64, kSlab = 64, kSlabRow = 128;
-constexpr uint64_t kEvictFirst = 0, kEvictLast = 0;
+constexpr uint64_t kEvictNormal = 0, kEvictFirst = 0, kEvictLast = 0;
 
 inline void barrier_init(uint32_t barrier, uint32_t arrivals) { emulated::mbarrier_init(barrier, arrivals); }
 inline void barrier_publish() {}

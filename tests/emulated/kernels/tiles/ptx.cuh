@@ -16,6 +16,9 @@ inline float rcp(float x) { return 1.0f / x; }
 inline uint32_t shared_address(const void *shared) {
   return (uint32_t)(static_cast<const unsigned char *>(shared) - smem_base);
 }
+inline uint32_t *shared_words(uint32_t address) {
+  return reinterpret_cast<uint32_t *>(emulated::shared(address, sizeof(uint32_t)));
+}
 inline uint4 load_shared(uint32_t address) {
   uint4 x;
   memcpy(&x, emulated::shared(address, sizeof x), sizeof x);
