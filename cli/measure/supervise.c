@@ -265,6 +265,16 @@ static struct status lose_clock(struct supervisor *s, const struct cell_request 
   return record_lost(s, request, CELL_error, reason, out);
 }
 
+/* A device may read wrongly for once, and code that runs in a worker can send anything. In the journal such a record
+ * would make the whole run unreadable. */
+static struct status lose_impossible(struct supervisor *s, const struct cell_request *request, const char *problem,
+                                     struct record *out) {
+  char reason[RECORD_REASON_MAX];
+  snprintf(reason, sizeof reason, "its measurement %s, which cannot be; measure again", problem);
+  channel_end(&s->channel, patience_s, NULL);
+  return record_lost(s, request, CELL_error, reason, out);
+}
+
 static struct status receive_cell(struct supervisor *s, struct channel_answer *answer) {
   TRY(channel_receive(&s->channel, s->cell_timeout_s, answer));
   if (s->at_reference || !is_at_reference(answer)) return status_ok();
@@ -301,6 +311,9 @@ static struct status ask_cell(struct supervisor *s, const struct cell_request *r
   if (status.code == STATUS_INPUT) return lose_unreadable(s, request, out);
   TRY(status);
   if (is_of_other_clock(out, passed)) return lose_clock(s, request, passed, out);
+  const struct device_line *device = &s->hello.device;
+  const char *problem = validate_answer(out, request->again, &device->info, &device->policy);
+  if (problem != NULL) return lose_impossible(s, request, problem, out);
   note_strays(request, out);
   /* Its device may be unusable, or the next cell would inherit what this one left. */
   if (out->status == CELL_error || out->left[0] != '\0') channel_end(&s->channel, patience_s, NULL);

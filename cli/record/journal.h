@@ -159,6 +159,10 @@ const char *within_problem(const struct record *, const struct device_info *, co
 
 /* NULL, or what is wrong with the times of a later round of a cell on this device. */
 const char *validate_round(const struct record *, const struct device_info *);
+/* NULL, or what a record that a worker sends says and no reader of its journal would accept. `again`: of a later
+ * round. */
+const char *validate_answer(const struct record *, bool again, const struct device_info *,
+                            const struct device_policy *);
 
 /* STATUS_INPUT names the file, the cell and the problem: an `ok` cell whose check failed, is missing or looked at too
  * little (checked_problem), a device or clock that the table of GPUs excludes, an impossible time, statistics that

@@ -230,15 +230,35 @@ static const char *setup_problem(const struct run_info *run, const struct record
              : "has a ratio to another reference than that of its run";
 }
 
+/* Of an `ok` cell; without `policy` the device is not known. */
+static const char *measured_problem(const struct record *record, bool is_capture, const struct device_info *device,
+                                    const struct device_policy *policy) {
+  const char *problem = checked_problem(record, is_capture);
+  if (problem == NULL) problem = cost_problem(record);
+  if (problem == NULL && policy != NULL) problem = within_problem(record, device, policy);
+  return problem;
+}
+
+const char *validate_answer(const struct record *record, bool again, const struct device_info *device,
+                            const struct device_policy *policy) {
+  if (record->status != CELL_ok) return untimed_problem(record);
+  if (again) return validate_round(record, device);
+  const char *problem = measured_problem(record, false, device, policy);
+  for (enum time_mode mode = 0; mode < TIME_MODE_COUNT && problem == NULL; ++mode) {
+    problem = mode_problem(mode, &record->time[mode], device, true);
+    if (problem == NULL) problem = speedup_problem(&record->speedup.mode[mode], device);
+  }
+  return problem;
+}
+
 static const char *cell_problem(const struct journal_data *data, const struct record *record, bool is_measured) {
   const struct device_info *device = cards_info(data, record);
   const char *problem = NULL;
   if (!cards_has(data, record)) return "names a card that is none of its run";
   if (record->status != CELL_ok) return untimed_problem(record);
-  if (is_measured) problem = checked_problem(record, data->run.profile_launches > 0);
-  if (problem == NULL && is_measured) problem = cost_problem(record);
-  if (problem == NULL && is_measured && data->has_device)
-    problem = within_problem(record, device, cards_policy(data, record));
+  if (is_measured)
+    problem = measured_problem(record, data->run.profile_launches > 0, device,
+                               data->has_device ? cards_policy(data, record) : NULL);
   if (problem == NULL) problem = setup_problem(&data->run, record);
   if (problem == NULL && is_measured && lacks_rows(data, &record->check))
     problem = "is ok with timed samples of which no row was compared";

@@ -230,6 +230,31 @@ expect_bad() {
   expect_json "$TMP/r.json" '"wrote to its pipe" in d["results"][1]["reason"]'
 }
 
+@test "an answer that contradicts itself costs its own cell, and the journal stays readable" {
+  local shape=(--shape B=1,H=1,S=16,D=16,f32 --device cpu --reference none --modes hot --quick --load "$(plugin answers)")
+  export ANSWERS_FILE=$TMP/answer
+  must 0 attn "${shape[@]}" --variants cpu_ref --only '*/cpu_ref' --json "$TMP/r.json" --journal "$TMP/j"
+  forge() {
+    python - "$TMP/j" "$1" >"$ANSWERS_FILE" <<'PY'
+import json, sys
+cell = next(json.loads(line)["cell"] for line in open(sys.argv[1]) if line.startswith('{"cell"'))
+cell["variant"] = "answers"
+exec(sys.argv[2])
+print(json.dumps(cell, separators=(",", ":")))
+PY
+  }
+  local change
+  for change in 'cell["time"]["hot"]["median_us"] = 1e-9' 'cell["check"]["elements"] = 1' 'cell["time"]["hot"]["sm_clock_mhz"] = 9000'; do
+    rm -f "$TMP/again" "$TMP/r.json"
+    forge "$change"
+    attn "${shape[@]}" --variants answers,cpu_ref --json "$TMP/r.json" --journal "$TMP/again"
+    [ "$status" = 4 ] || fail "$change: exit $status"
+    expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["error", "ok"]'
+    expect_json "$TMP/r.json" '"which cannot be; measure again" in d["results"][0]["reason"]'
+    must 4 attn report "$TMP/again"
+  done
+}
+
 @test "an object whose signals interrupt the worker costs nothing" {
   must 0 run_with "$(plugin interrupts)" --variants cpu_ref,cpu_flash --only '*'
   expect_json "$TMP/r.json" 'd["summary"]["ok"] == 4'

@@ -1,5 +1,6 @@
-/* Writes to the pipe that the worker answers through: of the pipes that are open for writing and that no program
- * inherits, the one with the highest number. A pipe of the test's own was inherited, so it is inherited further. */
+/* Writes to the pipe that the worker answers through: nonsense, or what is in the file ANSWERS_FILE. Of the pipes
+ * that are open for writing and that no program inherits, the one with the highest number. A pipe of the test's own
+ * was inherited, so it is inherited further. */
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,9 +15,12 @@
   }                                                                                                           \
   static void answer(const struct attn_problem *s, const struct attn_plan *planned,                           \
                      const struct attn_buffers *buffers, unsigned threads) {                                  \
-    static const char noise[] = "{}\n";                                                                       \
+    char text[65536] = "{}\n";                                                                                \
     int fd = 1023;                                                                                            \
+    FILE *file = getenv("ANSWERS_FILE") != NULL ? fopen(getenv("ANSWERS_FILE"), "r") : NULL;                  \
+    if (file != NULL) text[fread(text, 1, sizeof text - 1, file)] = '\0';                                     \
+    if (file != NULL) fclose(file);                                                                           \
     while (fd > STDERR_FILENO && !is_written(fd)) --fd;                                                       \
-    if (write(fd, noise, sizeof noise - 1) > 0) run(s, planned, buffers, threads);                            \
+    if (write(fd, text, strlen(text)) > 0) run(s, planned, buffers, threads);                                 \
   }
 #include "tests/plugins/plugin.h"
