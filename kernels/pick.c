@@ -21,6 +21,12 @@ static uint64_t shared_percent(const struct attn_problem *s) {
   return all > 0 ? 100 * shared / all : 0;
 }
 
+static uint64_t packed_tiles(const struct attn_problem *s) {
+  const uint64_t ratio = s->Hq / s->Hkv;
+  const bool can_pack = ratio >= 2 && ratio <= 64 && (ratio & (ratio - 1)) == 0;
+  return can_pack ? (uint64_t)s->B * s->Hkv * ceil_div(s->Sq * ratio, 128) : 0;
+}
+
 static uint64_t feature_of(enum pick_feature feature, const struct attn_problem *s,
                            const struct device_info *device) {
   const uint64_t sms = device->sms > 0 ? device->sms : 1, heads = (uint64_t)s->B * s->Hq;
@@ -33,6 +39,7 @@ static uint64_t feature_of(enum pick_feature feature, const struct attn_problem 
     case PICK_CAUSAL: return attn_is_causal(s);
     case PICK_GROUP_ROWS: return (uint64_t)s->Sq * (s->Hq / s->Hkv);
     case PICK_SHARED_PERCENT: return shared_percent(s);
+    case PICK_PACKED_PERCENT: return ceil_div(100 * packed_tiles(s), sms);
     case PICK_ROWS_PER_SM: return ceil_div(heads * s->Sq, sms);
     case PICK_TILES_PERCENT: return ceil_div(100 * heads * ceil_div(s->Sq, 64), sms);
     case PICK_NOTHING: break;

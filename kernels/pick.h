@@ -20,6 +20,8 @@ enum pick_feature {
   PICK_GROUP_ROWS,     /* query rows that share their keys: Sq * Hq / Hkv */
   PICK_SHARED_PERCENT, /* percentage of all keys that belong to sequences with at most 64 query rows for a KV head
                         * (Sq * Hq / Hkv), as in decoding; 0 if Hq equals Hkv */
+  PICK_PACKED_PERCENT, /* q tiles of 128 rows with all query heads of a KV head, B * Hkv * ceil(Sq * Hq / Hkv / 128),
+                        * in percent of the SMs, rounded up; 0 where Hq / Hkv is not a power of two from 2 to 64 */
   PICK_ROWS_PER_SM,    /* B * Hq * Sq over the SMs, rounded up */
   PICK_TILES_PERCENT,  /* tiles of 64 query rows, B * Hq * ceil(Sq / 64), in percent of the SMs, rounded up */
 };

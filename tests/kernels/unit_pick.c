@@ -98,6 +98,16 @@ static const struct {
     {"B3.H32.Hkv8.Sq1.Skv64.D128.bf16.full.page16", "h200", "decode_general"},
     {"B5.H32.Hkv8.Sq4.Skv300.D128.bf16.causal.batch3q4s300_q1s16_q1.page16", "h200", "wgmma_paged"},
     {"B32.H32.Hkv8.Sq1.Skv1024.D128.bf16.causal.batch32q1s1k.page16", "h200", "decode_general"},
+    {"B16.H32.Hkv8.Sq16.Skv4096.D128.f16.causal", "h200", "wgmma_paged"},
+    {"B16.H32.Hkv8.Sq32.Skv4096.D128.f16.full", "h200", "wgmma_paged"},
+    {"B16.H32.Hkv8.Sq64.Skv4096.D128.f16.full", "h200", "wgmma_paged"},
+    {"B16.H32.Hkv8.Sq64.Skv1024.D128.f16.full", "h200", "wgmma"},
+    {"B16.H32.Hkv32.Sq32.Skv4096.D128.f16.full", "h200", "wgmma"}, /* no heads share keys */
+    {"B16.H24.Hkv8.Sq32.Skv4096.D128.f16.full", "h200", "wgmma"},  /* three heads do not fill a tile of 128 rows */
+    {"B17.H32.Hkv8.Sq8.Skv4096.D128.f16.causal", "h200", "decode_general"}, /* 136 tiles of 132 SMs */
+    {"B4.H32.Hkv8.Sq16.Skv20000.D128.f16.causal", "h200", "decode_general"},
+    {"B1.H32.Hkv8.Sq16.Skv20000.D128.f16.causal", "h200", "decode"},
+    {"B16.H32.Hkv8.Sq4.Skv4096.D128.f16.causal", "h200", "decode"},
     {"B1.H4.S1024.D2048.f16.full", "h200", "one_query"},
     {"B1.H4.S64.D64.f16.full", "cpu", "cpu_flash"},
     {"B1.H4.S64.D577.f16.full", "cpu", "cpu_ref"},
