@@ -282,7 +282,7 @@ static const struct {
     {of_parent, "saw a change of the priority, the CPU affinity or limits of the process that starts workers"},
     {table_of_functions, "changed the program's table of functions"},
     {clock_code, "changed the code of a function that tells the time or waits"},
-    {memory, "changed where its memory is placed, that it stays there (mlockall), or its oom_score_adj"},
+    {memory, "changed its memory policy, locked memory (mlockall) or oom_score_adj"},
     {grants, "changed its capabilities, namespaces, seccomp filter, huge pages or I/O priority"},
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };

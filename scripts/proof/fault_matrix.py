@@ -77,7 +77,7 @@ LEFTOVERS = (
     ("leaves another umask", "umask", "changed the umask"),
     ("leaves a variable in the environment", "variable", "changed the environment"),
     ("leaves another nice value", "nice", "changed the nice value"),
-    ("leaves another oom_score_adj", "sacrificed", "its oom_score_adj"),
+    ("leaves another oom_score_adj", "sacrificed", "oom_score_adj"),
     ("leaves another rounding mode", "rounding", "changed the floating-point mode"),
     ("leaves another working folder", "folder", "changed the working folder"),
     ("leaves descriptors open", "descriptors", "left 3 descriptors open"),
