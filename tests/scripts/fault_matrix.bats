@@ -16,5 +16,5 @@ load ../helper
   must 0 capture "$ATTN_PYTHON" scripts/proof/fault_matrix.py --page --check
   expect_json results/fault_matrix.json 'all(row["as_expected"] and set(row["status"]) == {"first", "middle", "last"}
     for part in d["devices"].values() for row in part["rows"].values())'
-  expect_json results/fault_matrix.json '{device: len(part["rows"]) for device, part in d["devices"].items()} == {"cpu": 32, "cuda": 15}'
+  expect_json results/fault_matrix.json '{device: len(part["rows"]) for device, part in d["devices"].items()} == {"cpu": 38, "cuda": 15}'
 }
