@@ -217,11 +217,28 @@ static double q_tiles(const struct attn_problem *s, const struct attn_plan *plan
   return tiles / s->B;
 }
 
+double metrics_q_tiles(const struct record *r, uint32_t pass) {
+  const struct attn_problem *s = &r->attn_case.shape;
+  return q_tiles(s, &r->plan, tiled_heads(s, &r->pass[pass].pass));
+}
+
 /* What an axis walks: each (batch, head) pair with all its q tiles and splits, as far as the axis covers them. A
  * persistent grid has fewer blocks than that, which loop over it. */
 struct axis_items {
   double pairs, all;
 };
+
+/* How many of the q tiles an axis walks: several axes may share them, of which the last has what the others leave. */
+static double q_tiles_of_axis(double tiles, const struct attn_pass *pass, int axis) {
+  double left = tiles;
+  bool is_last = true;
+  for (int other = 0; other < 3; other++) {
+    if ((pass->covers[other] & ATTN_COVERS_Q) == 0) continue;
+    if (other < axis) left = fmax(1, left / pass->grid[other]);
+    if (other > axis) is_last = false;
+  }
+  return is_last ? left : fmin(left, pass->grid[axis]);
+}
 
 static struct axis_items items_of_axis(const struct attn_problem *s, const struct attn_plan *plan,
                                        const struct attn_pass *pass, int axis) {
@@ -229,7 +246,8 @@ static struct axis_items items_of_axis(const struct attn_problem *s, const struc
   struct axis_items items;
   items.pairs = ((covers & ATTN_COVERS_B) ? (double)s->B : 1) * ((covers & ATTN_COVERS_H) ? (double)s->Hq : 1) *
                 ((covers & ATTN_COVERS_HKV) ? (double)s->Hkv : 1);
-  items.all = items.pairs * ((covers & ATTN_COVERS_Q) ? q_tiles(s, plan, tiled_heads(s, pass)) : 1) *
+  const double tiles = q_tiles(s, plan, tiled_heads(s, pass));
+  items.all = items.pairs * ((covers & ATTN_COVERS_Q) ? q_tiles_of_axis(tiles, pass, axis) : 1) *
               ((covers & ATTN_COVERS_SPLIT) && plan->splits > 1 ? plan->splits : 1);
   return items;
 }

@@ -86,6 +86,9 @@ struct metrics {
 /* The index of the first pass that works on query rows; an earlier pass only prepares memory. Where no pass says so,
  * the one with the most threads. */
 uint32_t metrics_main_pass(const struct record *);
+/* q tiles of a head of a sequence in this pass, or of all query heads of a KV head where they share tiles; the mean
+ * where sequences differ. */
+double metrics_q_tiles(const struct record *, uint32_t pass);
 const struct pass_metrics *metrics_of_main_pass(const struct record *, const struct metrics *);
 /* Is it a library's kernel, or one from a file, of which attnbench does not know what its blocks cover? */
 bool metrics_is_opaque(const struct record *);

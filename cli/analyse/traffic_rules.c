@@ -94,9 +94,10 @@ static void put_shared_heads(const struct rules_row *row, struct finding *f) {
   promise_sharing(row, heads, f);
 }
 
-static bool has_q_tiles_alone_on_x(const struct rules_row *row) {
-  const struct attn_pass *pass = &row->record->pass[metrics_main_pass(row->record)].pass;
-  return pass->covers[0] == ATTN_COVERS_Q && pass->grid[0] > 1;
+static bool runs_q_tiles_of_a_head_together(const struct rules_row *row) {
+  const uint32_t main = metrics_main_pass(row->record);
+  const struct attn_pass *pass = &row->record->pass[main].pass;
+  return pass->covers[0] == ATTN_COVERS_Q && pass->grid[0] >= metrics_q_tiles(row->record, main);
 }
 
 static void put_sharing(const struct rules_row *row, bool few_rows, struct finding *f) {
@@ -122,8 +123,8 @@ static void put_sharing(const struct rules_row *row, bool few_rows, struct findi
     promise_sharing(row, FEW_ROWS / rows, f);
   } else if (few_rows && s->Hq > s->Hkv) {
     put_shared_heads(row, f);
-  } else if (has_q_tiles_alone_on_x(row)) {
-    rules_put(f->advice, "take more query rows per block: the blocks of a head already run together");
+  } else if (runs_q_tiles_of_a_head_together(row)) {
+    rules_put(f->advice, "take more query rows per block: the q tiles of a head already run together");
   } else {
     rules_put(f->advice,
               "put the q tiles on the fastest grid axis (x), so that blocks that run together share a head's K and "

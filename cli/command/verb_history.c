@@ -73,10 +73,23 @@ static struct status add_data(struct reader *reader, const char *path, struct jo
   return history_add(&reader->history, path, data, &is_new);
 }
 
+/* The name of an output may be in a folder that is read. It must not be that of a run. */
+static struct status check_outputs(const struct options *options, const char *path) {
+  struct options_file files[OPTIONS_FILES_MAX];
+  const size_t count = options_files(options, files);
+  for (size_t i = 0; i < count; ++i) {
+    if (files[i].is_output && output_is_same_file(files[i].path, path))
+      return status_make(STATUS_USAGE, "%s %s is a run that the history reads; give %s a file of its own",
+                         files[i].option, files[i].path, files[i].option);
+  }
+  return status_ok();
+}
+
 static struct status read_file(struct reader *reader, const char *path) {
   OWNED(journal_free) struct journal_data data = {.records = NULL};
   TRY(measured_load_evidence(path, reader->options->allow_edited, &data));
-  const struct status status = add_data(reader, path, &data);
+  struct status status = check_outputs(reader->options, path);
+  if (!status_failed(&status)) status = add_data(reader, path, &data);
   numbers_drop(); /* samples that the file may have */
   return status;
 }

@@ -179,19 +179,20 @@ static uint64_t grants(void) {
   return MIX(hash, io_priority);
 }
 
-/* After mlockall(MCL_FUTURE) a new page is in memory before anything is written to it. */
+/* After mlockall(MCL_FUTURE) a new page is in memory before anything is written to it, or is refused where the limit
+ * of locked memory is reached. */
 static bool locks_new_memory(void) {
   const size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
   unsigned char is_resident = 0;
   void *page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (page == MAP_FAILED) return false;
+  if (page == MAP_FAILED) return errno == EAGAIN;
   mincore(page, bytes, &is_resident);
   munmap(page, bytes);
   return (is_resident & 1) != 0;
 }
 
-/* On which nodes the kernel places memory, what it keeps there, and whom it ends first when there is none left. */
-static uint64_t memory(void) {
+/* The memory policy, whether new memory is locked, and oom_score_adj. */
+static uint64_t memory_settings(void) {
   enum { NODES = 1024, WORD_BITS = 8 * sizeof(long) };
   unsigned long nodes[NODES / WORD_BITS] = {0};
   int policy = 0, oom_score = 0;
@@ -282,7 +283,7 @@ static const struct {
     {of_parent, "saw a change of the priority, the CPU affinity or limits of the process that starts workers"},
     {table_of_functions, "changed the program's table of functions"},
     {clock_code, "changed the code of a function that tells the time or waits"},
-    {memory, "changed its memory policy, locked memory (mlockall) or oom_score_adj"},
+    {memory_settings, "changed its memory policy, locked memory (mlockall(MCL_FUTURE)) or oom_score_adj"},
     {grants, "changed its capabilities, namespaces, seccomp filter, huge pages or I/O priority"},
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };
@@ -380,13 +381,14 @@ static void add_shared(struct leftovers_list *out, enum shared kind, uint64_t id
   out->item[out->count++].what = kind;
 }
 
-/* The files of this user in a folder. The CUDA driver shares memory with processes of other programs. */
+/* The files of this user in a folder. */
 static void list_shared_files(struct leftovers_list *out, enum shared kind, const char *path) {
   DIR *folder = opendir(path);
   for (const struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
     struct stat info;
     if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
-    if (strncmp(entry->d_name, "cuda", 4) == 0 && has_driver()) continue;
+    /* The CUDA driver shares memory with processes of other programs. */
+    if (kind == SHARED_MEMORY_FILE && strncmp(entry->d_name, "cuda", 4) == 0 && has_driver()) continue;
     if (fstatat(dirfd(folder), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0 || info.st_uid != geteuid()) continue;
     add_shared(out, kind, MIX(MIX(HASH_EMPTY, info.st_dev), info.st_ino));
   }

@@ -72,8 +72,8 @@ struct measure_settings measure_defaults(enum device_kind kind) {
  * A kernel that draws more than the power limit keeps its first clock for 30 to 60 ms after a pause, and its time
  * repeats within 0.1 % until then. After that the clock is regulated up and down for seconds, by 2 %. So the hot mode
  * is short: it warms up for at least 8 ms, until two windows agree, and stops after the batch in which sampling
- * reaches 20 ms. The checks and the cold launches that run before it draw little power, so that the 30 to 60 ms begin
- * anew with it. Cold launches right after it would find the lowered clock, so the cold mode comes first. */
+ * reaches 20 ms. The checks and the cold launches that run before it draw little power, so the 30 to 60 ms begin with
+ * the hot mode. Cold launches after the hot mode would find the lowered clock, so they come before it. */
 struct measure_settings measure_quick(enum device_kind kind, enum time_mode mode) {
   struct measure_settings settings = measure_defaults(kind);
   settings.rule.min_samples = 20;

@@ -244,13 +244,14 @@ static double waited_outside_s(struct clock_cpu before, struct clock_cpu after) 
   return waited_s * (ran_s > needed_s ? needed_s / ran_s : 1);
 }
 
-/* By how much the time that a worker says a cell took may differ from what passed. */
-static const double clock_share = 0.1, clock_slack_s = 0.4;
+/* By how much the time that a worker says a cell took may be below what passed. It never is above: the worker begins
+ * after it was asked, and answers when it has ended. */
+static const double clock_share = 0.1, clock_slack_s = 0.4, clock_rounding_s = 1e-3;
 
 static bool is_of_other_clock(const struct record *record, struct passed passed) {
   const double said_s = record->wall_s;
-  return said_s > 0 && (said_s < (1 - clock_share) * passed.least_s - clock_slack_s ||
-                        said_s > (1 + clock_share) * passed.most_s + clock_slack_s);
+  return said_s > 0 &&
+         (said_s < (1 - clock_share) * passed.least_s - clock_slack_s || said_s > passed.most_s + clock_rounding_s);
 }
 
 /* Code that runs in a worker can change the functions that read the time there, but not here. */
@@ -265,12 +266,32 @@ static struct status lose_clock(struct supervisor *s, const struct cell_request 
   return record_lost(s, request, CELL_error, reason, out);
 }
 
-/* A device may read wrongly for once, and code that runs in a worker can send anything. In the journal such a record
- * would make the whole run unreadable. */
+/* NULL, or what the record has that was not asked for, or lacks. */
+static const char *unasked(const struct cell_request *request, const struct record *record) {
+  const char *reference = record->speedup.reference;
+  const struct check_record *check = &record->check;
+  if (record->card[0] != '\0') return "names a card";
+  if (reference[0] != '\0' && strcmp(reference, request->reference.text) != 0)
+    return "has a ratio to another reference than the one of the run";
+  if (check->known && check->timed_samples > 0 && isnan(check->timed_rows_ratio))
+    return "has timed samples of which no row was compared";
+  for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; ++mode) {
+    const struct time_record *time = &record->time[mode];
+    if (record->process[mode].count > 0) return "has times of several processes";
+    if (!time->done) continue;
+    if (!request->modes[mode]) return "has a time of a mode that the run does not take";
+    if ((time->samples_us.value != NULL) != request->samples)
+      return request->samples ? "has a time without samples" : "has samples that the run does not keep";
+  }
+  return NULL;
+}
+
+/* A device sometimes reads a wrong value, and code that runs in a worker can send anything. In the journal such a
+ * record would make the whole run unreadable. */
 static struct status lose_impossible(struct supervisor *s, const struct cell_request *request, const char *problem,
                                      struct record *out) {
   char reason[RECORD_REASON_MAX];
-  snprintf(reason, sizeof reason, "its measurement %s, which cannot be; measure again", problem);
+  snprintf(reason, sizeof reason, "its record cannot be right: it %s; measure again", problem);
   channel_end(&s->channel, patience_s, NULL);
   return record_lost(s, request, CELL_error, reason, out);
 }
@@ -312,7 +333,8 @@ static struct status ask_cell(struct supervisor *s, const struct cell_request *r
   TRY(status);
   if (is_of_other_clock(out, passed)) return lose_clock(s, request, passed, out);
   const struct device_line *device = &s->hello.device;
-  const char *problem = validate_answer(out, request->again, &device->info, &device->policy);
+  const char *problem = unasked(request, out);
+  if (problem == NULL) problem = validate_answer(out, request->again, &device->info, &device->policy);
   if (problem != NULL) return lose_impossible(s, request, problem, out);
   note_strays(request, out);
   /* Its device may be unusable, or the next cell would inherit what this one left. */

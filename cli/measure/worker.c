@@ -322,10 +322,10 @@ static struct status time_growing(const struct job *job) {
 
 static struct status time_cell(struct job *job) {
   TRY(prepare_cell(job));
-  const bool cold_first = job->request->quick; /* measure_quick says why */
-  if (cold_first) TRY(time_mode(job, TIME_COLD));
-  TRY(time_mode(job, TIME_HOT)); /* it brings the clocks up for the cold mode */
-  if (!cold_first) TRY(time_mode(job, TIME_COLD));
+  /* The hot mode brings the clocks up for the cold one; measure_quick says why not there. */
+  const enum time_mode first = job->request->quick ? TIME_COLD : TIME_HOT;
+  TRY(time_mode(job, first));
+  TRY(time_mode(job, first == TIME_HOT ? TIME_COLD : TIME_HOT));
   TRY(time_changed(job));
   TRY(time_growing(job));
   TRY(time_steady(job)); /* last: it leaves the device warm */

@@ -112,14 +112,14 @@ union line {
 /* ---- what is done with a line ---------------------------------------------------------------------------------- */
 
 /* What the checksum of a line covers. Journals of older versions have none, or cover only the line itself. */
-enum cover { COVERS_NOTHING, COVERS_LINE, COVERS_RUN };
+enum cover { COVERS_NOTHING, COVERS_LINE, COVERS_HEADER };
 
 struct reader {
   struct journal_data *data;
   bool has_header, has_end;
   enum cover cover;                 /* of the lines so far; those that follow must cover as much */
   bool is_after_header;             /* the line before is the header */
-  uint64_t run_hash;                /* of the header line; HASH_EMPTY before it */
+  uint64_t header_hash;             /* of the header line; HASH_EMPTY before it */
   char differs[RECORD_DIFFERS_MAX]; /* of what was measured since the run was continued: from the run that began */
   size_t *lost;                     /* records that a continued run may have measured again; freed by parse */
   size_t lost_count, next_lost;
@@ -322,12 +322,12 @@ static const struct {
 /* ---- checksums ------------------------------------------------------------------------------------------------ */
 
 /* The hash of a run's header line, without its newline. The checksums of the other lines go on from it. */
-static uint64_t run_hash_of(const char *header, size_t length) { return hash_add(HASH_EMPTY, header, length); }
+static uint64_t header_hash_of(const char *header, size_t length) { return hash_add(HASH_EMPTY, header, length); }
 
 /* The whole line with its newline, *length bytes; NULL when there is no memory for it. */
-static char *line_of(enum line_kind kind, uint64_t run_hash, const char *body, size_t *length) {
+static char *line_of(enum line_kind kind, uint64_t header_hash, const char *body, size_t *length) {
   const char *open = kinds[kind].open;
-  const uint64_t start = kind == LINE_RUN ? HASH_EMPTY : run_hash;
+  const uint64_t start = kind == LINE_RUN ? HASH_EMPTY : header_hash;
   const uint64_t hash = hash_add(hash_add(start, open, strlen(open)), body, strlen(body));
   char end[CHECKSUM_END_MAX], *line;
   checksum_end(&checksum_line, hash, end);
@@ -338,9 +338,9 @@ static char *line_of(enum line_kind kind, uint64_t run_hash, const char *body, s
 
 static enum checksum checksum_of_line(const struct reader *reader, const char *line, size_t length,
                                       enum cover *cover) {
-  const enum checksum of_run = checksum_check(&checksum_line, reader->run_hash, line, length);
-  *cover = of_run == CHECKSUM_NONE ? COVERS_NOTHING : COVERS_RUN;
-  if (of_run != CHECKSUM_WRONG) return of_run;
+  const enum checksum with_header = checksum_check(&checksum_line, reader->header_hash, line, length);
+  *cover = with_header == CHECKSUM_NONE ? COVERS_NOTHING : COVERS_HEADER;
+  if (with_header != CHECKSUM_WRONG) return with_header;
   *cover = COVERS_LINE;
   return checksum_check(&checksum_line, HASH_EMPTY, line, length);
 }
@@ -369,8 +369,8 @@ static struct status check_checksum(struct reader *reader, enum line_kind kind, 
   reader->cover = cover;
   reader->is_after_header = kind == LINE_RUN;
   if (kind != LINE_RUN) return status_ok();
-  reader->run_hash = run_hash_of(line, length);
-  if (cover == COVERS_RUN) reader->cover = COVERS_LINE;
+  reader->header_hash = header_hash_of(line, length);
+  if (cover == COVERS_HEADER) reader->cover = COVERS_LINE;
   return status_ok();
 }
 
@@ -381,9 +381,9 @@ struct journal {
   char path[PATH_MAX];
   dev_t device; /* with `inode` the file that was opened: another one may get its path */
   ino_t inode;
-  uint64_t run_hash; /* of the header line */
-  char *text;        /* the whole lines written so far, in case that the file is lost */
-  size_t length;     /* of the text */
+  uint64_t header_hash; /* of the header line */
+  char *text;           /* the whole lines written so far, in case that the file is lost */
+  size_t length;        /* of the text */
   size_t room;
   bool is_moved;        /* the file was lost, and the journal goes on in another one */
   struct status broken; /* the first failure: nothing may follow a torn line */
@@ -505,7 +505,7 @@ const char *journal_path(const struct journal *journal, bool *is_moved) {
 static struct status write_text(struct journal *journal, enum line_kind kind, char *text) {
   size_t length = 0;
   OWNED(owned_free) char *body = text;
-  OWNED(owned_free) char *line = body != NULL ? line_of(kind, journal->run_hash, body, &length) : NULL;
+  OWNED(owned_free) char *line = body != NULL ? line_of(kind, journal->header_hash, body, &length) : NULL;
   TRY(journal->broken);
   if (line == NULL) return status_make(STATUS_MEMORY, "%s: no memory for a line", journal->path);
   TRY(reserve(journal, length));
@@ -516,7 +516,7 @@ static struct status write_text(struct journal *journal, enum line_kind kind, ch
   if (status_failed(&status)) return fail(journal, status);
   memcpy(journal->text + journal->length, line, length);
   journal->length += length;
-  if (kind == LINE_RUN) journal->run_hash = run_hash_of(line, length - 1);
+  if (kind == LINE_RUN) journal->header_hash = header_hash_of(line, length - 1);
   return kept;
 }
 
@@ -730,7 +730,7 @@ static struct status parse(const char *path, const char *text, size_t length, st
   const struct record *repeated = NULL;
   out->records = calloc(count_cells(text, length) + 1, sizeof *out->records);
   if (out->records == NULL || line == NULL) return status_make(STATUS_MEMORY, "%s: no memory for its cells", path);
-  struct reader reader = {.data = out, .line = line, .run_hash = HASH_EMPTY};
+  struct reader reader = {.data = out, .line = line, .header_hash = HASH_EMPTY};
   const struct status status = read_lines(path, text, length, &reader);
   free(reader.lost);
   TRY(status);
@@ -788,7 +788,7 @@ struct status journal_resume(const char *path, struct journal **out, struct jour
   const char *last = memrchr(text, '\n', length);
   journal->length = (size_t)(last + 1 - text);
   journal->room = length;
-  journal->run_hash = run_hash_of(text, strcspn(text, "\n"));
+  journal->header_hash = header_hash_of(text, strcspn(text, "\n"));
   journal->text = text;
   text = NULL;
   *out = journal;

@@ -159,8 +159,8 @@ const char *within_problem(const struct record *, const struct device_info *, co
 
 /* NULL, or what is wrong with the times of a later round of a cell on this device. */
 const char *validate_round(const struct record *, const struct device_info *);
-/* NULL, or what a record that a worker sends says and no reader of its journal would accept. `again`: of a later
- * round. */
+/* NULL, or what a record that a worker sends says of its cell and cannot be: what validate_data refuses in a cell,
+ * but for what depends on the run. `again`: it is of a later round. */
 const char *validate_answer(const struct record *, bool again, const struct device_info *,
                             const struct device_policy *);
 

@@ -21,9 +21,10 @@ constexpr uint64_t kBlockerLimitNs = 5'000'000'000; /* longer than any host stal
 constexpr uint64_t kProbeLimitNs = 100'000'000;     /* for finding out that launches are serialised */
 constexpr double kSlowUs = 5000.0;                  /* one launch of more is estimate enough */
 constexpr double kStampMinNs = 200e3;               /* the global timer may tick only every microsecond */
-constexpr double kClockMost = 1.03;                 /* of the highest clock, as it is read between two stamps */
-constexpr double kChangedMaxUs = 1000.0;            /* of launches of more, one is tried with changed inputs */
-constexpr double kChangedUs = 100.0; /* a graph of launches with changing inputs lasts about this long */
+/* Clocks outside of these, the upper one a share of the highest, are misread. */
+constexpr double kClockLeastMhz = 100, kClockMost = 1.03;
+constexpr double kChangedMaxUs = 1000.0; /* of launches of more, one is tried with changed inputs */
+constexpr double kChangedUs = 100.0;     /* a graph of launches with changing inputs lasts about this long */
 constexpr double kChangedLaunchesMax = 7.0;
 constexpr uint64_t kMemsetBytesMax = 64 << 10; /* of one memset; a larger one takes its time by its bytes */
 
@@ -125,8 +126,8 @@ struct status stamp(struct cuda_device *d, int which) {
   return status_ok();
 }
 
-/* Median over the SMs that were stamped twice. NAN where it cannot be: the global timer is set now and then, and may
- * jump between two stamps. Call after the stream is idle. */
+/* Median over the SMs that were stamped twice. NAN where there are none, or where the global timer was set between
+ * the stamps, so that no GPU has such a clock. Call after the stream is idle. */
 double clock_between_stamps(const struct cuda_device *d) {
   const uint32_t sms = d->base.info.sms;
   std::vector<double> mhz;
@@ -139,7 +140,7 @@ double clock_between_stamps(const struct cuda_device *d) {
   if (mhz.empty()) return NAN;
   std::nth_element(mhz.begin(), mhz.begin() + mhz.size() / 2, mhz.end());
   const double median = mhz[mhz.size() / 2], most = d->base.info.sm_clock_max_mhz;
-  return most > 0 && median > kClockMost * most ? NAN : median;
+  return median < kClockLeastMhz || (most > 0 && median > kClockMost * most) ? NAN : median;
 }
 
 /* ---- samples -------------------------------------------------------------------------------------------------- */

@@ -180,13 +180,13 @@ __device__ __forceinline__ uint32_t weight_of(const DecodeGeneralParams &a, cons
   return work.row_blocks * a.attention.Hkv * (a.cost + work.tiles);
 }
 
-using Stretch = WorkLine<ClusterWorkers<1>>;
+using Stretch = WorkLine<Blocks>;
 
 template <Shape kShape>
 __device__ __forceinline__ Stretch stretch_of(const DecodeGeneralParams &a) {
   __shared__ uint32_t words[work_line_words(kWarpsMax)];
-  return work_line_of(a.attention.B, a.at.cu_seqlens_q != nullptr, ClusterWorkers<1>{}, a.by_blocks, a.by_sequence,
-                      words, [&](uint32_t b) { return weight_of(a, work_of<kShape>(a, b)); });
+  return work_line_of(a.attention.B, a.at.cu_seqlens_q != nullptr, Blocks{}, a.by_blocks, a.by_sequence, words,
+                      [&](uint32_t b) { return weight_of(a, work_of<kShape>(a, b)); });
 }
 
 /* A block's way along its items. */

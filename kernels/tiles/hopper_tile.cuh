@@ -73,7 +73,7 @@ using ptx::named_arrive, ptx::named_sync;
 
 /* ---- the copy engine ------------------------------------------------------------------------------------------ */
 
-/* What L2 keeps first and last; the encodings of createpolicy's fractional policies. */
+/* How long L2 keeps what is copied: as long as all else, shorter, longer. The encodings of createpolicy. */
 constexpr uint64_t kEvictNormal = 0x1000000000000000ull, kEvictFirst = 0x12f0000000000000ull,
                    kEvictLast = 0x14f0000000000000ull;
 

@@ -23,10 +23,10 @@
  *
  * Work is a line of units. An item is up to 64 rows for each block of a cluster, of one sequence. Where a sequence
  * has several items, teams of clusters take them side by side: each cluster of a team has an item of its own and the
- * same tiles of keys at the same time, so that memory is asked for them once. The items that a team takes together
- * are a bundle, which takes `cost` units for its start and end, and one for each tile of keys. Each team takes an
- * equal stretch of the line, whatever bundles that cuts, or, where it costs less, whole bundles. A block has two
- * partial results at most, that of its first item and that of its last. */
+ * same tiles of keys at the same time, so that memory is asked once for a bundle. The items that a team takes
+ * together are a bundle, which takes `cost` units for its start and end, and one for each tile of keys. Each team
+ * takes an equal stretch of the line, whatever bundles that cuts, or, where it costs less, whole bundles. A block has
+ * two partial results at most, that of its first item and that of its last. */
 #ifndef ATTNBENCH_KERNELS_MLA_TILE_CUH
 #define ATTNBENCH_KERNELS_MLA_TILE_CUH
 
@@ -83,13 +83,14 @@ struct MlaParams {
   Params attention;
   Views at;
   int32_t right;
-  Divider by_heads, by_team, by_teams; /* Hq; clusters of a team; teams */
-  Divider by_sequence, by_bundles;     /* units and bundles of a sequence, where all have one length */
-  uint32_t page_shift, box_rows;       /* tokens of a page as a power of two; of them the copy engine takes at once */
-  uint32_t matrices;                   /* pages or sequences: the first number behind the last one */
+  Divider by_heads, by_teams;      /* Hq; teams */
+  Divider by_sequence, by_bundles; /* units and bundles of a sequence, where all have one length */
+  uint32_t page_shift, box_rows;   /* tokens of a page as a power of two; of them the copy engine takes at once */
+  uint32_t matrices;               /* pages or sequences: the first number behind the last one */
   uint32_t cost;
-  bool is_whole;   /* teams take whole bundles */
-  bool reads_once; /* one cluster has all rows of a sequence */
+  uint32_t bundles_most; /* of a sequence with queries, where teams have several clusters; else UINT32_MAX */
+  bool is_whole;         /* teams take whole bundles */
+  bool reads_once;       /* one cluster has all rows of a sequence */
   uint32_t row_warps;
   uint32_t *arrivals; /* [block]; zero before and after each launch */
   float4 *partial;    /* [block][kPartials][warpgroup][row_warps][32][lane]: a thread's sums, as it holds them */
@@ -125,7 +126,7 @@ __device__ __forceinline__ uint32_t rank_in_cluster() {
   if constexpr (kCluster > 1) return ptx::cluster_rank();
   return 0;
 }
-/* Teams as the workers of the line. */
+/* The teams are the workers of the line. */
 struct Teams {
   __device__ __forceinline__ uint32_t index() const { return blockIdx.y; }
   __device__ __forceinline__ uint32_t count() const { return gridDim.y; }
@@ -180,19 +181,21 @@ __device__ __forceinline__ float exponent_of(float reference) {
 
 /* ---- the line of units ----------------------------------------------------------------------------------------- */
 
-/* A sequence, its tiles of keys and its items. */
+/* A sequence, its tiles of keys and its bundles. */
 struct Work {
   Sequence sequence;
-  uint32_t tiles, items;
+  uint32_t tiles, bundles;
 };
 
 template <typename C>
 __device__ __forceinline__ Work work_of(const MlaParams &a, uint32_t b) {
   const Sequence sequence = sequence_of(a.attention, a.at, b);
-  return {sequence, ceil_div(sequence.Skv, C::kKeys), ceil_div(sequence.Sq * a.attention.Hq, kRows * C::kCluster)};
+  const uint32_t items = ceil_div(sequence.Sq * a.attention.Hq, kRows * C::kCluster);
+  /* opaque: the compiler would keep the limit in a register all along, and others would spill */
+  return {sequence, ceil_div(sequence.Skv, C::kKeys), min(items, ptx::opaque(a.bundles_most))};
 }
 __device__ __forceinline__ uint32_t units_of(const MlaParams &a, const Work &work) {
-  return a.by_team.quotient(work.items) * (a.cost + work.tiles);
+  return work.bundles * (a.cost + work.tiles);
 }
 
 using Line = WorkLine<Teams>;
@@ -210,22 +213,22 @@ struct Walk {
 
   const MlaParams &a;
   const Line &line;
-  uint32_t tiles = 0, items = 1; /* of the sequence */
-  uint32_t b, item;              /* the sequence, and which of its items */
-  uint32_t base;                 /* the bundle's first unit; of whole ones their number through all sequences */
-  uint32_t from = 0, to = 0;     /* tiles of it that the team takes */
-  bool is_open = false;          /* false: it has come to its end */
+  uint32_t tiles = 0, bundles = 1; /* of the sequence */
+  uint32_t b, bundle;              /* the sequence, and which of its bundles */
+  uint32_t base;             /* the bundle's first unit; of whole bundles its number, counted through all sequences */
+  uint32_t from = 0, to = 0; /* tiles of it that the team takes */
+  bool is_open = false;      /* false: it has come to its end */
 
   __device__ __forceinline__ Walk(const MlaParams &params, const Line &way)
-      : a(params), line(way), b(way.b), item(member()), base(way.base) {
+      : a(params), line(way), b(way.b), bundle(0), base(way.base) {
     if (a.is_whole) {
       look_up(0);
       base = blockIdx.y;
       settle_whole();
     } else if (b < a.attention.B) {
       look_up(b);
-      const uint32_t bundle = (line.first - base) / (a.cost + tiles);
-      item += bundle * team(), base += bundle * (a.cost + tiles);
+      bundle = (line.first - base) / (a.cost + tiles);
+      base += bundle * (a.cost + tiles);
       settle();
     }
   }
@@ -241,9 +244,7 @@ struct Walk {
   /* Read again wherever it is needed: kept, it would occupy registers. */
   __device__ __forceinline__ Sequence sequence() const { return sequence_of(a.attention, a.at, b); }
   /* Rows of the item before those of this block, and rows of this block; none where another block has the last. */
-  __device__ __forceinline__ uint32_t first_row() const {
-    return (item * kCluster + rank_in_cluster<kCluster>()) * kRows;
-  }
+  __device__ __forceinline__ uint32_t first_row() const { return (bundle * gridDim.x + blockIdx.x) * kRows; }
   __device__ __forceinline__ uint32_t rows(const Sequence &of) const {
     const uint32_t all = of.Sq * a.attention.Hq, first = first_row();
     return first < all ? min(all - first, kRows) : 0;
@@ -254,35 +255,30 @@ struct Walk {
   __device__ __forceinline__ uint32_t team_count() const {
     return line.worker_of(base + a.cost + tiles - 1) - first_team() + 1;
   }
-  /* The clusters of a team, and which of them this one is. */
-  static __device__ __forceinline__ uint32_t team() { return gridDim.x / kCluster; }
-  static __device__ __forceinline__ uint32_t member() { return blockIdx.x / kCluster; }
 
  private:
   __device__ __forceinline__ void look_up(uint32_t which) {
     const Work work = work_of<C>(a, which);
-    tiles = work.tiles, items = work.items;
+    tiles = work.tiles, bundles = work.bundles;
   }
   /* Sequences have one length. */
   __device__ __forceinline__ void settle_whole() {
-    const uint32_t bundles = a.by_team.quotient(items);
-    b = a.by_bundles.quotient(base), item = member() + (base - b * bundles) * team();
+    b = a.by_bundles.quotient(base), bundle = base - b * bundles;
     from = 0, to = tiles, is_open = b < a.attention.B;
   }
   __device__ __forceinline__ void pass() {
-    base += a.cost + tiles, item += team();
-    if (item < items) return;
-    item -= items;
+    base += a.cost + tiles;
+    if (++bundle < bundles) return;
+    bundle = 0;
     while (++b < a.attention.B) {
       look_up(b);
-      if (items > 0) return;
+      if (bundles > 0) return;
     }
   }
   __device__ __forceinline__ uint32_t tiles_before(uint32_t unit) const {
     return unit <= base + a.cost ? 0 : min(unit - base - a.cost, tiles);
   }
-  /* Goes on to an item of which the cluster has tiles; of an item without tiles the cluster that has its first unit.
-   */
+  /* Goes on to a bundle of which the team has tiles or, if it has no tiles, whose first unit the team has. */
   __device__ __forceinline__ void settle() {
     for (; b < a.attention.B && base < line.end; pass()) {
       from = tiles_before(line.first), to = tiles_before(line.end);
@@ -367,7 +363,7 @@ struct KeyFetcher {
       for (uint32_t tile = walk.from; tile < walk.to; ++tile, ++n) {
         const Box next =
             box_of(sequence, min(tile + 1, walk.to - 1)); /* the table is read while buffers are in use */
-        if (C::kPrefetches && part == kKeysAlone && walk.member() == 0 && tile + 1 < walk.to)
+        if (C::kPrefetches && part == kKeysAlone && blockIdx.x < kCluster && tile + 1 < walk.to)
           prefetch(sequence, tile + 1);
         fetch(n, box);
         box = next;

@@ -46,9 +46,6 @@ constexpr ATTN_HD uint32_t smem_bytes(uint32_t D, uint32_t rows, uint32_t slots)
 
 using decode_tile::scaled, decode_tile::transpose;
 
-constexpr uint64_t kEvictNormal =
-    0x1000000000000000ull; /* L2 keeps it as it keeps all else; the encoding of createpolicy */
-
 /* ---- packets: 16 bytes of which a reader sees all or none -------------------------------------------------------
  * The data is its own flag. An empty place of a buffer has zero bits in its first word, which no packet has: a
  * sender's +0 becomes -0. The bytes are one scalar of 128 bits, read and written as a whole, so whoever sees the

@@ -17,11 +17,10 @@ constexpr ATTN_HD uint32_t work_line_words(uint32_t warps) { return warps + 2; }
 
 #ifdef __CUDACC__
 
-/* Clusters of so many blocks as the workers of a line. */
-template <uint32_t kCluster>
-struct ClusterWorkers {
-  __device__ __forceinline__ uint32_t index() const { return blockIdx.x / kCluster; }
-  __device__ __forceinline__ uint32_t count() const { return gridDim.x / kCluster; }
+/* Each block of a grid of one dimension is a worker. */
+struct Blocks {
+  __device__ __forceinline__ uint32_t index() const { return blockIdx.x; }
+  __device__ __forceinline__ uint32_t count() const { return gridDim.x; }
 };
 
 /* A worker's range of units, and the sequence of its first unit. Workers: index() of the block's own, and count() of
@@ -35,8 +34,8 @@ struct WorkLine {
   uint32_t b, base; /* the sequence, and the first of its units */
 
   /* by_workers: division by their number. */
-  __device__ __forceinline__ WorkLine(uint32_t all, Workers of, Divider by_workers)
-      : workers(of), total(all), by(by_workers) {
+  __device__ __forceinline__ WorkLine(uint32_t all, Workers all_workers, Divider by_workers)
+      : workers(all_workers), total(all), by(by_workers) {
     each = max(by.quotient(total), 1u), rest = total < workers.count() ? 0 : total - each * workers.count();
     first = begin_of(workers.index()), end = begin_of(workers.index() + 1);
   }

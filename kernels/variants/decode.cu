@@ -332,7 +332,7 @@ struct Ring {
 #pragma unroll
     for (uint32_t i = 0; i < D / ring_tile::kSlab; ++i)
       hopper::load_box(to + i * Worker::kSlabBytes, &a.maps[v], barriers + 8 * slot, i * ring_tile::kSlab,
-                       tile * Worker::kKeys, blockIdx.z, ring_tile::kEvictNormal);
+                       tile * Worker::kKeys, blockIdx.z, hopper::kEvictNormal);
   }
 };
 

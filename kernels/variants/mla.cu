@@ -12,7 +12,8 @@
  *   cost a vote of the warp.
  *   Keys are shared among the SMs as in decode_general. Each team has an equal stretch of a line of units, which may
  *   begin and end within a sequence. The block that finishes an item last adds up the partial results of the others.
- *   Where lengths are equal, teams take whole sequences if that costs less: a partial result is 128 KB a block.
+ *   Where lengths are equal, teams take whole bundles (mla_tile.cuh) if that costs less: a partial result is 128 KB a
+ * block.
  *
  * Source: FlashDecoding and stream-K for the shares of the keys; FlashMLA for two warpgroups with half of O's columns
  *   each. The rest is written from the PTX manual.
@@ -69,15 +70,17 @@ constexpr decltype(attn_variant::bind) mla_bind = nullptr;
 enum { MLA_CLUSTER, MLA_SHARES, MLA_COST, MLA_KEYS, MLA_TEAM };
 enum { MLA_WHOLE = 1, MLA_EQUAL = 2 };
 
+constexpr uint32_t kMlaTeamMost = 64; /* clusters of a team */
+
 static const attn_tunable mla_tunables[] = {
     {.name = "cluster",
      .max = 2,
      .help = "blocks of 64 rows that share keys: 1 or 2; 0: 2 where a sequence has more than 64 rows"},
     {.name = "shares",
      .max = 2,
-     .help =
-         "what a team takes: 1: whole items, which are the rows of a sequence that fit into it, 2: an equal share "
-         "of all keys; 0: what costs less, and 2 where lengths differ"},
+     .help = "what a team takes: 1: all keys of as many rows of a sequence as it has room for, 2: an equal share of "
+             "all keys; "
+             "0: what costs less, and 2 where lengths differ"},
     {.name = "item_cost",
      .min = 1,
      .max = 64,
@@ -87,7 +90,7 @@ static const attn_tunable mla_tunables[] = {
      .max = 64,
      .help = "keys of a tile: 32, in four buffers, or 64, in two; 0: what is fastest for the shape"},
     {.name = "team",
-     .max = 64,
+     .max = kMlaTeamMost,
      .help = "clusters that take different rows of a sequence and read its keys at the same time; must divide the "
              "number of clusters that the rows of each sequence fill; 0: what is fastest for the shape"},
     {.name = nullptr},
@@ -104,7 +107,7 @@ struct MlaCut {
 };
 
 /* Units of a bundle beside those of its tiles. The tunable is in tiles of 64 keys. */
-static uint32_t mla_item_cost(const attn_tuning &tuning, uint32_t keys) {
+static uint32_t mla_bundle_cost(const attn_tuning &tuning, uint32_t keys) {
   return (uint32_t)tuning.value[MLA_COST] * 64 / keys;
 }
 
@@ -130,8 +133,9 @@ static void mla_share(const attn_problem &p, const attn_tuning &tuning, uint64_t
   if (cut->is_whole) cut->teams = (uint32_t)(cut->bundles < most ? cut->bundles : most);
 }
 
-static uint32_t mla_items(const attn_problem &p, const MlaCut &cut, uint32_t Sq) {
-  const uint64_t of_rows = mla::kRows * cut.cluster;
+/* The items of a sequence of Sq queries. */
+static uint32_t mla_items(const attn_problem &p, uint32_t cluster, uint32_t Sq) {
+  const uint64_t of_rows = mla::kRows * cluster;
   return (uint32_t)(((uint64_t)Sq * p.Hq + of_rows - 1) / of_rows);
 }
 
@@ -139,7 +143,7 @@ static uint32_t mla_items(const attn_problem &p, const MlaCut &cut, uint32_t Sq)
 static uint32_t mla_common_items(const attn_problem &p, const MlaCut &cut) {
   uint32_t common = 0;
   for (uint32_t i = 0; i < attn_group_count(&p); ++i) {
-    const uint32_t items = mla_items(p, cut, attn_group_of(&p, i).Sq);
+    const uint32_t items = mla_items(p, cut.cluster, attn_group_of(&p, i).Sq);
     if (items != 0 && common != 0 && items != common) return 0;
     if (items != 0) common = items;
   }
@@ -148,7 +152,8 @@ static uint32_t mla_common_items(const attn_problem &p, const MlaCut &cut) {
 
 /* The largest team that divides the items of a sequence and leaves at most a twentieth of the clusters idle. */
 static uint32_t mla_team(const MlaCut &cut, uint32_t clusters) {
-  for (uint32_t team = cut.items < clusters ? cut.items : clusters; team > 1; --team)
+  const uint32_t most = clusters < kMlaTeamMost ? clusters : kMlaTeamMost;
+  for (uint32_t team = cut.items < most ? cut.items : most; team > 1; --team)
     if (cut.items % team == 0 && clusters / team * team * 20 >= clusters * 19) return team;
   return 1;
 }
@@ -165,11 +170,11 @@ static MlaCut mla_cut(const attn_problem &p, const attn_tuning &tuning, const de
   if (cut.team == 0) cut.team = mla_team(cut, clusters);
   cut.keys = (uint32_t)tuning.value[MLA_KEYS];
   if (cut.keys == 0) cut.keys = cut.cluster == 2 && cut.items == cut.team ? 64 : 32;
-  cut.cost = mla_item_cost(tuning, cut.keys);
+  cut.cost = mla_bundle_cost(tuning, cut.keys);
   cut.tiles = ceil_div(p.Skv, cut.keys);
   for (uint32_t i = 0; i < attn_group_count(&p); ++i) {
     const attn_group group = attn_group_of(&p, i);
-    const uint64_t bundles = (uint64_t)group.count * (mla_items(p, cut, group.Sq) / cut.team);
+    const uint64_t bundles = (uint64_t)group.count * (mla_items(p, cut.cluster, group.Sq) / cut.team);
     cut.bundles += bundles;
     cut.units += bundles * (cut.cost + ceil_div(group.Skv, cut.keys));
   }
@@ -203,7 +208,7 @@ static const char *mla_supports(const attn_problem *p, const attn_tuning *tuning
   const MlaCut cut = mla_cut(*p, *tuning, *device);
   if (cut.team > 1 && (cut.items == 0 || cut.items % cut.team != 0))
     return "team must divide the number of clusters that the rows of each sequence fill";
-  if (cut.team * cut.cluster > device->sms) return "team must leave each block an SM";
+  if (cut.team * cut.cluster > device->sms) return "team * cluster must be at most the number of SMs";
   if (cut.units > INT32_MAX) return "B * Skv must be below 2^31 tiles of keys";
   return check_device(*device, mla::smem_bytes(cut.keys));
 }
@@ -213,7 +218,7 @@ static void mla_plan(const attn_problem *p, const attn_tuning *tuning, const dev
   plan->pass_count = 1;
   plan->tile_q = mla::kRows, plan->tile_kv = cut.keys, plan->stages = mla::buffers_of(cut.keys);
   plan->splits = cut.is_whole ? 1 : (uint32_t)((cut.teams - 1) / cut.bundles + 1);
-  const uint32_t blocks = cut.teams * cut.team * cut.cluster;
+  const uint32_t team_blocks = cut.team * cut.cluster, blocks = cut.teams * team_blocks;
   if (!cut.is_whole && cut.teams > 1) {
     if (plan->splits == 1) plan->splits = 2;
     plan->zeroed_bytes = counter_bytes(blocks);
@@ -223,8 +228,7 @@ static void mla_plan(const attn_problem *p, const attn_tuning *tuning, const dev
   pass.name = "main";
   pass.kernel = cut.keys == 64 ? mla_handle<64>(cut.cluster, p->dtype) : mla_handle<32>(cut.cluster, p->dtype);
   pass.cluster[0] = cut.cluster;
-  const uint32_t of_team = cut.team * cut.cluster;
-  set_grid(pass, of_team, of_team > 1 ? ATTN_COVERS_Q : ATTN_COVERS_NOTHING, cut.teams,
+  set_grid(pass, team_blocks, team_blocks > 1 ? ATTN_COVERS_Q : ATTN_COVERS_NOTHING, cut.teams,
            ATTN_COVERS_B | ATTN_COVERS_HKV | (cut.items == cut.team ? 0 : ATTN_COVERS_Q) |
                (cut.is_whole ? 0 : ATTN_COVERS_SPLIT),
            1, ATTN_COVERS_NOTHING);
@@ -239,15 +243,15 @@ static struct status mla_bind(const attn_problem *p, const attn_plan *plan, cons
   const uint32_t team = pass.grid[0] / cluster, teams = pass.grid[1], blocks = pass.grid[0] * teams;
   MlaParams a = {};
   a.attention = params_of(*p, *buffers), a.at = views_of(*p, *buffers);
-  a.right = p->right, a.by_heads = divider(p->Hq), a.by_team = divider(team), a.by_teams = divider(teams);
+  a.right = p->right, a.by_heads = divider(p->Hq), a.by_teams = divider(teams);
   a.box_rows = p->page != 0 && p->page < share ? p->page : share;
   while (p->page > 1u << a.page_shift) ++a.page_shift;
   a.matrices = a.at.k.batch;
-  a.cost = mla_item_cost(plan->tuning, plan->tile_kv);
+  a.cost = mla_bundle_cost(plan->tuning, plan->tile_kv);
   a.is_whole = (pass.covers[1] & ATTN_COVERS_SPLIT) == 0;
   const uint64_t rows = (uint64_t)p->Sq * p->Hq;
-  const uint32_t bundles = (uint32_t)((rows - 1) / (mla::kRows * cluster) + 1) / team;
-  a.by_bundles = divider(bundles);
+  const uint32_t bundles = mla_items(*p, cluster, p->Sq) / team;
+  a.by_bundles = divider(bundles), a.bundles_most = team > 1 ? bundles : UINT32_MAX;
   a.by_sequence = divider(bundles * (a.cost + ceil_div(p->Skv, plan->tile_kv)));
   a.reads_once = rows <= mla::kRows * cluster;
   a.row_warps = rows < mla::kRows ? ceil_div((uint32_t)rows, 16) : 4;

@@ -468,8 +468,13 @@ TEST(rereads_past_l2_are_a_matter_of_the_grid_order) {
   const uint32_t few_q[3] = {2, 32, 16}; /* which loop over the q tiles, so that all heads are in flight again */
   memcpy(rows.record[0].pass[0].pass.grid, few_q, sizeof few_q);
   rows_derive(&rows, "h200", NULL);
+  assert_advice(0, FINDING_ID_rereads_kv, "put the q tiles on the fastest grid axis");
+  spec.resident_blocks = 16; /* so many heads run at once that their keys do not fit */
+  memcpy(spec.grid, q_first, sizeof q_first);
+  memcpy(spec.covers, covers, sizeof covers);
+  rows_build(&rows, &spec, 1, "h200", NULL);
   assert_advice(0, FINDING_ID_rereads_kv,
-                "take more query rows per block: the blocks of a head already run together");
+                "take more query rows per block: the q tiles of a head already run together");
 }
 
 /* 64 sequences of one query row with 8 query heads to a KV head: what each says of what it shares already. */

@@ -211,6 +211,18 @@ EDIT
   expect_out 'in 5 runs, 2026-01-01 to 2026-01-07'
 }
 
+@test "an output that is one of the runs of a folder is refused, and the run stays; an earlier output may be replaced" {
+  python tests/history_runs.py "$BASE" "$TMP/runs" 8
+  local run=$TMP/runs/2026-01-02.json
+  cp "$run" "$TMP/kept"
+  expect_refusal 2 "--json $run is a run that the history reads" -- history "$TMP/runs" --allow-edited --json "$run"
+  ln "$run" "$TMP/also"
+  expect_refusal 2 "--csv $TMP/also is a run that the history reads" -- history "$TMP/runs" --allow-edited --csv "$TMP/also"
+  cmp "$run" "$TMP/kept"
+  must 1 attn history "$TMP/runs" --allow-edited --json "$TMP/runs/history.json" # it finds a slowdown
+  must 1 attn history "$TMP/runs" --allow-edited --json "$TMP/runs/history.json" # it finds a slowdown
+}
+
 @test "a table of history goes into pandas, DuckDB and polars" {
   python tests/history_runs.py "$BASE" "$TMP/runs" 8
   attn history "$TMP/runs" --allow-edited --csv "$TMP/history.csv" --quiet

@@ -284,5 +284,5 @@ mla_mutant() { # NAME SED
   mla_mutant reference_unshared 's/if \(__any_sync\(kFullWarp, next/if (false \&\& __any_sync(kFullWarp, next/'
   mla_mutant peer_unserved 's/if \(lane < kCluster\)/if (lane == 0)/'
   mla_mutant partial_of_other 's/which\), which == 0\) \* kRows/which), false) * kRows/'
-  mla_mutant members_alike 's/return blockIdx.x \/ kCluster/return 0/'
+  mla_mutant members_alike 's/bundle [*] gridDim.x [+] blockIdx.x[)] [*] kRows/bundle * gridDim.x) * kRows/'
 }

@@ -781,11 +781,19 @@ TEST(mla_has_144_KB_of_keys_in_buffers_whatever_a_tile_has) {
     assert_int_equal(plan.tile_kv * plan.stages, 128);
     assert_true(plan.pass[0].dynamic_smem_bytes <= 227 * 1024);
   }
-  p.tuning.value[kv_tile] = 48;
+  size_t team = 0;
+  while (strcmp(p.variant->tunables[team].name, "team") != 0) team++;
+  p = latent("h200", 128, 128, 3, 4096), p.tuning.value[team] = 2; /* three items */
+  assert_non_null(strstr(refusal(&p), "team must divide"));
+  p = latent("h200", 2, 128, 128, 4096), p.tuning.value[team] = 64, p.tuning.value[0] = 2;
+  assert_null(refusal(&p));
+  p = latent("rtx5090", 2, 128, 128, 4096);
+  assert_non_null(refusal(&p));
+  p = latent("h200", 128, 128, 1, 4096), p.tuning.value[kv_tile] = 48;
   assert_non_null(strstr(refusal(&p), "kv_tile must be"));
   p = latent("h200", 128, 128, 2, 4096); /* two clusters read the keys of a sequence at the same time */
   assert_int_equal(plan_of(&p).tile_kv, 64);
-  p = latent("h200", 128, 128, 34, 4096); /* at different times */
+  p = latent("h200", 128, 128, 34, 4096); /* 34 items in teams of 2: the teams read the keys at different times */
   assert_int_equal(plan_of(&p).tile_kv, 32);
   p = latent("h200", 128, 64, 1, 4096); /* one block does */
   assert_int_equal(plan_of(&p).tile_kv, 32);

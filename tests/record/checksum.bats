@@ -108,6 +108,18 @@ PY
 
 @test "the checksum is the hash that the page of the format says" {
   small
+  python - "$TMP/j" <<'PY'
+import re, sys
+def fnv(data, value=0xCBF29CE484222325):
+    for byte in data:
+        value = (value ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
+    return value
+lines = open(sys.argv[1], "rb").read().splitlines()
+start = fnv(lines[0])
+for line in lines:
+    covered, said = re.fullmatch(rb'(.*),"checksum":"([0-9a-f]{16})"}', line).groups()
+    assert b"%016x" % fnv(covered, *([start] if line is not lines[0] else [])) == said, line
+PY
   need_jsonschema
   must 0 capture python scripts/proof/validate_report.py "$TMP/r.json"
   sed 's/"seed":\t1,/"seed":\t2,/' "$TMP/r.json" >"$TMP/edited.json"

@@ -155,6 +155,10 @@ $REPO/build/gate/WORK/gate_apart.sh --sweep build/gate/sweep.json --compare-json
     must 6 gate --base "$base"
     expect_err "base $base is no revision of this clone"
   done
+  BASE_REF=nosuch must 6 gate
+  expect_err 'nosuch is no revision'
+  GITHUB_BASE_REF=nosuch must 6 gate
+  expect_err 'nosuch'
   must 6 gate --base HEAD^ --anchor nowhere
   expect_err 'anchor nowhere is no revision'
   for flaw in broken:'does not build' old:'too old'; do
