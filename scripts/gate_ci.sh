@@ -45,7 +45,7 @@ notes=change # what notes are about: the change, or a comparison by its name
 base_commit='' head_commit='' anchor_commit='' # looked up once, before anything of the head is run
 anchor_is_found=0                              # it was not asked for, so one that cannot take part is only told of
 made=.made-by-gate-ci                          # in --out: the names of the files that are this script's own
-outputs=(gate.json gate.md gate.xml new.json base.json sweep.json attnbench-base attnbench-head attnbench-anchor anchor.json
+outputs=(gate.json gate-refused.json gate.md gate.xml new.json base.json sweep.json attnbench-base attnbench-head attnbench-anchor anchor.json
   anchor.md anchor.xml base-build.log head-build.log anchor-build.log)
 
 say() { printf 'gate: %s\n' "$*" >&2; }
@@ -743,10 +743,18 @@ witness() {
     6) note error "the head's times are not those that nsys sees of its kernels" "$(cat "$said")" ;;
     *) note warning "nsys could not time the base's kernels ($code), so nothing outside the head's program timed the head's" "$(tail -n 3 "$said")" ;;
   esac
-  if [ "$code" -eq 6 ]; then
-    add 6
-    write_summary gate "$base_commit" 6
-  fi
+  if [ "$code" -ne 6 ]; then return; fi
+  add 6
+  refuse_verdict "the head's times are not those that nsys sees of its kernels"
+  write_summary gate "$base_commit" 6
+}
+
+# refuse_verdict WHY: what was judged rests on times that are not believed. No output of the gate may pass it.
+refuse_verdict() {
+  [ ! -e "$out/gate.json" ] || mv "$out/gate.json" "$out/gate-refused.json"
+  printf '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites tests="1" errors="1"><testsuite name="attnbench gate" tests="1" errors="1">' >"$out/gate.xml"
+  printf '<testcase name="witness" classname="gate"><error message="%s"/></testcase></testsuite></testsuites>\n' "${1//"'"/&apos;}" >>"$out/gate.xml"
+  printf '**No verdict:** %s. What was judged before is in gate-refused.json.\n' "$1" >"$work/gate.md"
 }
 
 gate_anchor() {

@@ -124,6 +124,7 @@ expect_left() {
 
 @test "timers are charged, and none goes off in the next cell" {
   expect_left interval_timer "set an interval timer"
+  expect_left profile_timer "set an interval timer"
   expect_left thread_timer "left 1 thread running"
   [ -r /proc/self/timers ] || skip "this kernel does not list timers"
   expect_left signal_timer "left 1 timer running"

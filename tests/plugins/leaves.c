@@ -151,6 +151,11 @@ static void interval_timer(void) {
   setitimer(ITIMER_REAL, &soon, NULL);
 }
 
+static void profile_timer(void) {
+  const struct itimerval soon = {.it_value = {.tv_usec = 400000}};
+  setitimer(ITIMER_PROF, &soon, NULL);
+}
+
 static void end_process(union sigval unused UNUSED) { _exit(3); }
 
 static void make_timer(struct sigevent *event) {
@@ -349,6 +354,7 @@ static const struct {
     {"signal_timer", "run", signal_timer},
     {"memory_file", "run", memory_file},
     {"message_queue", "run", message_queue},
+    {"profile_timer", "run", profile_timer},
     {"shared_memory", "run", shared_memory},
     {"kernel_key", "run", kernel_key},
     {"limit", "run", limit},

@@ -462,6 +462,19 @@ refused() {
   refused clock_gettime
 }
 
+@test "a head with functions of its own that time a GPU is not judged, and they are named" {
+  compiled
+  commit
+  local name base
+  base=$(git -C "$REPO" rev-parse HEAD)
+  for name in cudaEventElapsedTime cuEventRecord cudaGraphLaunch nvmlDeviceGetTotalEnergyConsumption; do
+    printf 'int %s(float *ms) { return (int)(*ms = 1); }\n' "$name" >"$REPO/kernels/variants/cpu_flash.c"
+    commit
+    gate --base "$base"
+    refused "has $name of"
+  done
+}
+
 @test "a head that hides a clock in a library, or is a script that preloads one, is not judged" {
   compiled
   cat >>"$REPO/Makefile" <<'MAKE'
@@ -785,6 +798,11 @@ MAKE
   expect_out_matches '^::error .*not those that nsys sees of its kernels: row --sweep None'
   refute_out 'nothing outside'
   grep -q "exit code 6" "$REPO/build/gate/gate.md" || fail "gate.md passes it"
+  grep -q '^\*\*No verdict:\*\* the head' "$REPO/build/gate/gate.md" || fail "gate.md has a verdict"
+  ! grep -q passed "$REPO/build/gate/gate.md" || fail "gate.md has the verdict before"
+  [ ! -e "$REPO/build/gate/gate.json" ] || fail "gate.json is there"
+  python -c 'import sys, xml.etree.ElementTree as tree
+assert tree.parse(sys.argv[1]).getroot().get("errors") == "1"' "$REPO/build/gate/gate.xml"
   # A head that has no such witness, or a witness that believes it, is not what is asked.
   echo 'raise SystemExit(0)' >"$REPO/scripts/gate_witness.py"
   echo later >"$REPO/version"
