@@ -316,11 +316,14 @@ static void note_strays(const struct cell_request *request, struct record *out) 
               strays, strays == 1 ? "" : "es");
 }
 
-static struct status ask_cell(struct supervisor *s, const struct cell_request *request, struct record *out) {
+/* `is_unreadable`: what came is no record of the cell. */
+static struct status ask_worker(struct supervisor *s, const struct cell_request *request, bool *is_unreadable,
+                                struct record *out) {
   struct channel_answer answer = {.result = CHANNEL_CLOSED};
   const double sent_s = clock_now_s();
   const struct clock_cpu before = clock_cpu_of(s->channel.pid);
   s->at_reference = false;
+  *is_unreadable = false;
   if (channel_send(&s->channel, request, sizeof *request)) TRY(receive_cell(s, &answer));
   const struct passed passed = {
       .least_s = answer.absent_s - sent_s - waited_outside_s(before, clock_cpu_of(s->channel.pid)),
@@ -329,7 +332,8 @@ static struct status ask_cell(struct supervisor *s, const struct cell_request *r
   if (answer.result != CHANNEL_LINE) return lose_cell(s, request, answer.result, out);
   if (is_failure(&answer)) return lose_failed(s, request, &answer, out);
   const struct status status = read_answer(request, &answer, out);
-  if (status.code == STATUS_INPUT) return lose_unreadable(s, request, out);
+  *is_unreadable = status.code == STATUS_INPUT;
+  if (*is_unreadable) return status_ok();
   TRY(status);
   if (is_of_other_clock(out, passed)) return lose_clock(s, request, passed, out);
   const struct device_line *device = &s->hello.device;
@@ -340,6 +344,21 @@ static struct status ask_cell(struct supervisor *s, const struct cell_request *r
   /* Its device may be unusable, or the next cell would inherit what this one left. */
   if (out->status == CELL_error || out->left[0] != '\0') channel_end(&s->channel, patience_s, NULL);
   return status_ok();
+}
+
+/* Where code of an earlier cell answered in its worker's place, the worker's own answer still comes, and is taken for
+ * that of this cell. So a cell without loaded code is asked again of a fresh worker: its own answer is never
+ * unreadable.
+ */
+static struct status ask_cell(struct supervisor *s, const struct cell_request *request, struct record *out) {
+  bool is_unreadable;
+  TRY(ask_worker(s, request, &is_unreadable, out));
+  if (is_unreadable && !is_loaded(&request->spec) && !is_loaded(&request->reference)) {
+    channel_end(&s->channel, 0.0, NULL);
+    TRY(start_worker(s));
+    TRY(ask_worker(s, request, &is_unreadable, out));
+  }
+  return is_unreadable ? lose_unreadable(s, request, out) : status_ok();
 }
 
 static bool is_lost(const struct record *record) {
