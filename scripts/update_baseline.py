@@ -5,9 +5,10 @@
 
 NEW.json is a report of at least 5 rounds (attnbench --sweep FILE --rounds 10 --json NEW.json). It is refused when the
 program or the tree has uncommitted changes, when the program was built from other sources than those checked out,
-when a row is not right, when the run was profiled, throttled, unsettled or its processes disagree, and when it is
-slower than the last baseline or than the anchor. The anchor (gate.anchor.json, beside the baseline) keeps the
-report that it was pinned to, so that three baselines which are each 1.5 % slower than the one before do not all pass.
+when a row is not right, when the report was changed after it was written, when the run was profiled, throttled,
+unsettled or its processes disagree, and when it is slower than the last baseline or than the anchor. The anchor
+(gate.anchor.json, beside the baseline) keeps the report that it was pinned to, so that three baselines which are each
+1.5 % slower than the one before do not all pass.
 Every promotion is a line in baseline.log.jsonl, in the same folder. Commit the three files together.
 
 exit 0: promoted; 1: slower than the last baseline or the anchor; 2: usage; 3, 4, 5: what the comparison found (wrong,
@@ -88,6 +89,8 @@ def run_problems(report):
         yield f"the run is {run['state']}: let it end"
     if run.get("profiled"):
         yield f"the run was profiled ({run['profiled']}): measure without a profiler"
+    if run.get("edited"):
+        yield "it was changed after attnbench wrote it, or made from such a report: measure again"
     if device is None or device["modelled"]:
         yield "nothing was measured: this is a plan"
     if len(report["results"]) < run["cells"] or not report["results"]:

@@ -152,7 +152,7 @@ decode_general:warps=8,stages=2,decode_general:warps=1,stages=8,blocks=3,decode_
 
 @test "mla matches the oracle for every kind of page, length and cut of the keys, and as one launch after another" {
   must 0 attn --sweep tests/data/sweeps/emulated_mla.json --device cuda --check-only --json "$TMP/r.json" --variants "mla,mla:shares=2,mla:shares=2,cluster=1,\
-mla:cluster=2,mla:item_cost=20,mla:kv_tile=64"
+mla:cluster=2,mla:item_cost=20,mla:kv_tile=64,mla:team=1"
   expect_json "$TMP/r.json" 'all(r["status"] == "ok" for r in d["results"] if r["variant"] == "mla")'
 }
 

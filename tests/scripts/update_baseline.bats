@@ -103,6 +103,16 @@ log_of() { json <(tail -n 1 "$REPO/results/h200/baseline/baseline.log.jsonl") "$
   [ "$(log_of 'd["commit"]')" = "\"$(git -C "$REPO" rev-parse --short HEAD)\"" ]
 }
 
+@test "a report that was changed, or made from one that was, is no baseline" {
+  make_report edited 'd["run"]["edited"] = True'
+  promote edited
+  refused 6 'it was changed after attnbench wrote it'
+  "$ATTNBENCH" report tests/data/report_gpu.jsonl --json "$TMP/signed.json" || true
+  sed -i 's/"median_us":\t/&1/' "$TMP/signed.json"
+  promote signed
+  refused 7 'does not match'
+}
+
 @test "a second one is compared with the last and with the anchor, which stays where it was pinned" {
   promote good
   make_report later 'd["run"]["wall_s"] = 7.5'
