@@ -273,7 +273,7 @@ static const char *unasked(const struct cell_request *request, const struct reco
   if (record->card[0] != '\0') return "names a card";
   if (reference[0] != '\0' && strcmp(reference, request->reference.text) != 0)
     return "has a ratio to another reference than the one of the run";
-  if (check->known && check->timed_samples > 0 && isnan(check->timed_rows_ratio))
+  if (!request->again && check->known && check->timed_samples > 0 && isnan(check->timed_rows_ratio))
     return "has timed samples of which no row was compared";
   for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; ++mode) {
     const struct time_record *time = &record->time[mode];
