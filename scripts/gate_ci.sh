@@ -749,7 +749,7 @@ witness() {
   write_summary gate "$base_commit" 6
 }
 
-# refuse_verdict WHY: what was judged rests on times that are not believed. No output of the gate may pass it.
+# refuse_verdict WHY: what was judged rests on times that are not believed. No output of the gate may say that the head passed.
 refuse_verdict() {
   [ ! -e "$out/gate.json" ] || mv "$out/gate.json" "$out/gate-refused.json"
   printf '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites tests="1" errors="1"><testsuite name="attnbench gate" tests="1" errors="1">' >"$out/gate.xml"

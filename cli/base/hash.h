@@ -35,7 +35,7 @@ void checksum_end(const struct checksum_form *, uint64_t hash, char out[CHECKSUM
 
 enum checksum { CHECKSUM_NONE, CHECKSUM_RIGHT, CHECKSUM_WRONG };
 /* Does the text end in this form, and with the hash of what stands before? The hash goes on from `start`, HASH_EMPTY
- * or the hash of what the text belongs to. */
+ * or for a journal's line the hash of its header line. */
 enum checksum checksum_check(const struct checksum_form *, uint64_t start, const char *text, size_t length);
 /* How many bytes such an end has. */
 size_t checksum_bytes(const struct checksum_form *);

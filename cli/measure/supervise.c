@@ -244,8 +244,8 @@ static double waited_outside_s(struct clock_cpu before, struct clock_cpu after) 
   return waited_s * (ran_s > needed_s ? needed_s / ran_s : 1);
 }
 
-/* By how much the time that a worker says a cell took may be below what passed. It never is above: the worker begins
- * after it was asked, and answers when it has ended. */
+/* A worker may report less time for a cell than passed, by at most this share and this slack. It may report more by
+ * rounding only: it starts its clock after the request and stops it before the answer. */
 static const double clock_share = 0.1, clock_slack_s = 0.4, clock_rounding_s = 1e-3;
 
 static bool is_of_other_clock(const struct record *record, struct passed passed) {
@@ -346,10 +346,9 @@ static struct status ask_worker(struct supervisor *s, const struct cell_request 
   return status_ok();
 }
 
-/* Where code of an earlier cell answered in its worker's place, the worker's own answer still comes, and is taken for
- * that of this cell. So a cell without loaded code is asked again of a fresh worker: its own answer is never
- * unreadable.
- */
+/* Loaded code can send an answer in its worker's place. The worker's own answer to that cell then waits in the
+ * channel, and would be taken for the answer to the next cell. A cell without loaded code always gets a readable
+ * answer. So an unreadable one belongs to an earlier cell, and this cell is asked again of a fresh worker. */
 static struct status ask_cell(struct supervisor *s, const struct cell_request *request, struct record *out) {
   bool is_unreadable;
   TRY(ask_worker(s, request, &is_unreadable, out));

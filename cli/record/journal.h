@@ -1,9 +1,10 @@
 /* The journal: a header line, the device's line (of a run with --devices one for each card), then one synced JSON
  * line per finished cell, and one per cell and later round. Reports are made from the journal. Each line ends with a
- * checksum, but for those of older journals; it covers the header line too, so that a line of another run does not
- * match. A torn last line (power loss, kill) is dropped on reading; damage
- * anywhere else is an error. A continued run (--resume) has a line that says so. After that line a cell that had
- * crashed or was left out may have a second record, which replaces the first. */
+ * checksum. That of each line after the header covers the header line too, so that a line of another run does not
+ * match. In journals of 0.3.0 it covers its own line alone; those up to 0.2.0 have none. A torn last line (power
+ * loss, kill) is dropped on reading; damage anywhere else is an error. A continued run (--resume) has a line that
+ * says so. After that line a cell that had crashed or was left out may have a second record, which replaces the
+ * first. */
 #pragma once
 
 #include "cli/record/record.h"

@@ -88,7 +88,7 @@ struct MlaParams {
   uint32_t page_shift, box_rows;   /* tokens of a page as a power of two; of them the copy engine takes at once */
   uint32_t matrices;               /* pages or sequences: the first number behind the last one */
   uint32_t cost;
-  uint32_t bundles_most; /* of a sequence with queries, where teams have several clusters; else UINT32_MAX */
+  uint32_t bundles_most; /* of each sequence with queries: its bundles, or UINT32_MAX where a team is one cluster */
   bool is_whole;         /* teams take whole bundles */
   bool reads_once;       /* one cluster has all rows of a sequence */
   uint32_t row_warps;
@@ -278,7 +278,8 @@ struct Walk {
   __device__ __forceinline__ uint32_t tiles_before(uint32_t unit) const {
     return unit <= base + a.cost ? 0 : min(unit - base - a.cost, tiles);
   }
-  /* Goes on to a bundle of which the team has tiles or, if it has no tiles, whose first unit the team has. */
+  /* Goes on to the next bundle of which the team has tiles. A bundle without tiles goes to the team that has its
+   * first unit. */
   __device__ __forceinline__ void settle() {
     for (; b < a.attention.B && base < line.end; pass()) {
       from = tiles_before(line.first), to = tiles_before(line.end);

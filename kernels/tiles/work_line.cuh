@@ -24,8 +24,8 @@ struct Blocks {
 };
 
 /* A worker's range of units, and the sequence of its first unit. Workers: index() of the block's own, and count() of
- * all. With fewer units than workers, the first workers get one each, and the last ones none. None between two that
- * share an item may be empty: the others would wait for it for ever. */
+ * all. With fewer units than workers, the first workers get one each, and the last ones none. If two workers
+ * share an item, each worker between them must have a unit: they would wait for an empty one for ever. */
 template <typename Workers>
 struct WorkLine {
   Workers workers;

@@ -12,8 +12,8 @@
  *   cost a vote of the warp.
  *   Keys are shared among the SMs as in decode_general. Each team has an equal stretch of a line of units, which may
  *   begin and end within a sequence. The block that finishes an item last adds up the partial results of the others.
- *   Where lengths are equal, teams take whole bundles (mla_tile.cuh) if that costs less: a partial result is 128 KB a
- * block.
+ *   A bundle is the items that a team takes together. Where lengths are equal, teams take whole bundles if that costs
+ *   less: a partial result is 128 KB for each block.
  *
  * Source: FlashDecoding and stream-K for the shares of the keys; FlashMLA for two warpgroups with half of O's columns
  *   each. The rest is written from the PTX manual.
@@ -41,9 +41,10 @@
  *   faster by 3 %: 2.85 TB/s of 3.35.
  *   Teams: with two queries of 128 heads, a sequence has two items. One after the other, they read the keys from
  *   DRAM twice: 1.27 GB instead of 0.60 at 128 sequences of 4096 keys. The clusters of a team take them at the same
- *   time, and only the first asks L2 for the next tile: 0.64 GB. Time over that without teams, on an H100, 128
- *   sequences: two queries 0.86 (4096 and 16384 keys), four 0.83, lengths of 4096 and 16384 mixed 0.86. Clusters of
- *   four blocks, which share each copy of the keys, take 1.5 times as long: a block then fetches boxes of 16 rows.
+ *   time, and only the first fetches the next tile into L2: 0.64 GB. A launch then takes this share of its time
+ *   without teams (H100, 128 sequences): two queries 0.86 (4096 and 16384 keys), four 0.83, 4096 and 16384 mixed
+ *   0.86. Clusters of four blocks, which share each copy of the keys, take 1.5 times as long: a block then fetches
+ *   boxes of 16 rows.
  *   Registers: O 128, scores 32, weights 16, references and sums of two rows 4, the walk along the items 10, and
  *   addresses: 232 by setmaxnreg (256 * 232 + 128 * 40 = 64512 of 65536).
  *   Shared memory, KB: Q 72, tiles 144, weights 8, values of rows 2, words and barriers 0.5: 226.5 of 227. */
@@ -78,14 +79,13 @@ static const attn_tunable mla_tunables[] = {
      .help = "blocks of 64 rows that share keys: 1 or 2; 0: 2 where a sequence has more than 64 rows"},
     {.name = "shares",
      .max = 2,
-     .help = "what a team takes: 1: all keys of as many rows of a sequence as it has room for, 2: an equal share of "
-             "all keys; "
-             "0: what costs less, and 2 where lengths differ"},
+     .help = "how work is shared among teams: 1: each takes all keys of a group of rows, 2: each takes an equal part "
+             "of the work, which may cut the keys of a sequence; 0: what costs less, and 2 where lengths differ"},
     {.name = "item_cost",
      .min = 1,
      .max = 64,
      .default_value = 2,
-     .help = "what the beginning and the end of an item take, in tiles of 64 keys, whatever kv_tile is"},
+     .help = "what the beginning and the end of a team's rows take, in tiles of 64 keys, whatever kv_tile is"},
     {.name = "kv_tile",
      .max = 64,
      .help = "keys of a tile: 32, in four buffers, or 64, in two; 0: what is fastest for the shape"},
@@ -140,10 +140,10 @@ static uint32_t mla_items(const attn_problem &p, uint32_t cluster, uint32_t Sq) 
 }
 
 /* The items of each sequence that has queries; 0 where not all have the same number. */
-static uint32_t mla_common_items(const attn_problem &p, const MlaCut &cut) {
+static uint32_t mla_common_items(const attn_problem &p, uint32_t cluster) {
   uint32_t common = 0;
   for (uint32_t i = 0; i < attn_group_count(&p); ++i) {
-    const uint32_t items = mla_items(p, cut.cluster, attn_group_of(&p, i).Sq);
+    const uint32_t items = mla_items(p, cluster, attn_group_of(&p, i).Sq);
     if (items != 0 && common != 0 && items != common) return 0;
     if (items != 0) common = items;
   }
@@ -165,7 +165,7 @@ static MlaCut mla_cut(const attn_problem &p, const attn_tuning &tuning, const de
   if (cut.cluster == 0) cut.cluster = rows > mla::kRows ? 2 : 1;
   const uint32_t clusters = device.sms / cut.cluster > 0 ? device.sms / cut.cluster : 1;
   cut.row_warps = rows < mla::kRows ? ceil_div((uint32_t)rows, 16) : 4;
-  cut.items = mla_common_items(p, cut);
+  cut.items = mla_common_items(p, cut.cluster);
   cut.team = (uint32_t)tuning.value[MLA_TEAM];
   if (cut.team == 0) cut.team = mla_team(cut, clusters);
   cut.keys = (uint32_t)tuning.value[MLA_KEYS];
