@@ -3,16 +3,18 @@
 #
 #   scripts/gate_apart.sh PROGRAM ARGUMENTS...     the value of --journal becomes a file of the program's own folder, and
 #                                                  its content is there afterwards
-#   scripts/gate_apart.sh --probe                  prints `namespaces` where the kernel allows them, else `none`
+#   scripts/gate_apart.sh --probe                  prints `namespaces` where the kernel allows them, else `user` where this is
+#                                                  root and can give the program a user of its own, else `none`
 #
 #   APART_HOW      what --probe said. With namespaces the program sees no process but its own, which end with it; files are
 #                  read-only but for its own folder; /dev has the devices of measuring alone; there is no network; as root it
-#                  has no capability, or that of reading alone where its files cannot be read without it. If it is none,
-#                  the program only gets a folder and an environment of its own, and the sums are checked. Either way nothing is open
-#                  in it but its input, output and errors
+#                  has no capability, or that of reading alone where its files cannot be read without it. With a user of its
+#                  own (a user ID that nothing else uses) it can write its own folder and what every user may write; its processes
+#                  end with it. If it is none, the program only gets a folder and an environment of its own, and
+#                  the sums are checked. In all three nothing is open in it but its input, output and errors
 #   APART_FOLDER   its folder; without it a new one below APART_ROOT, which is removed at the end
 #   APART_HIDDEN   folders, one a line, in which it finds the program, the files that its arguments name and its own folder
-#                  alone (namespaces)
+#                  alone (namespaces, user: there the modes of what lies in these folders change)
 #   APART_SUMS     what sha256sum wrote of files that must not change: checked before and after, and a difference ends with 6
 #   APART_PASS     names of variables that it gets beside those of compilers and devices, separated by spaces
 set -euo pipefail
@@ -116,6 +118,79 @@ inside() {
   exit "$code"
 }
 
+# ---- a user of its own ---------------------------------------------------------------------------------------------
+
+# Prints a user ID that nothing uses. It is drawn, since several gates may run at once.
+unused_user() {
+  local id i
+  for ((i = 0; i < 100; i++)); do
+    id=$((30000 + RANDOM % 30000))
+    if getent passwd "$id" >/dev/null || getent group "$id" >/dev/null || [ -n "$(processes_of "$id")" ]; then continue; fi
+    echo "$id" && return
+  done
+  say "found no unused user ID: nothing was run"
+  return 9
+}
+
+processes_of() { find /proc -maxdepth 1 -name '[0-9]*' -user "$1" 2>/dev/null; }
+
+# The groups of the devices of measuring, which not every machine opens to all users.
+device_groups() { find /dev -maxdepth 2 \( -name 'nvidia*' -o -path '/dev/dri/*' \) ! -type d ! -gid 0 -printf '%G,' 2>/dev/null; }
+
+# as_user ID COMMAND...: becomes it.
+as_user() {
+  exec setpriv --reuid "$1" --regid "$1" --groups "$(device_groups)$1" --no-new-privs --inh-caps=-all --bounding-set=-all \
+    --pdeathsig KILL "${@:2}"
+}
+
+# show ID FOLDER KEPT...: the user finds the kept files and folders alone in this folder, which is root's.
+show() {
+  local id=$1 folder entry kept is_way
+  folder=$(realpath -e "$2" 2>/dev/null) || return 0
+  chmod go=x "$folder"
+  while IFS= read -r -d '' entry; do
+    is_way=0
+    for kept in "${@:3}"; do
+      [[ $kept != "$entry"/* ]] || is_way=1
+      if [ "$kept" != "$entry" ]; then continue; fi
+      [ -d "$kept" ] || { chgrp "$id" "$kept" && chmod g=rX,o= "$kept"; }
+      continue 2
+    done
+    if [ "$is_way" -eq 1 ]; then show "$id" "$entry" "${@:3}"; else chmod go= "$entry"; fi
+  done < <(find "$folder" -mindepth 1 -maxdepth 1 ! -type l -print0)
+}
+
+# give ID FOLDER COMMAND...: the folder is the user's, and of the hidden ones the user finds the files of the command alone.
+give() {
+  local id=$1 own file kept=() folders=()
+  chown -R "$id:$id" "$2"
+  own=$(realpath -e "$2")
+  kept=("$own")
+  for file in "${@:3}" "${@/#*=/}"; do [ ! -f "$file" ] || kept+=("$(realpath -e "$file")"); done
+  mapfile -t folders <<<"${APART_HIDDEN:-}"
+  for file in "${folders[@]}"; do [ -z "$file" ] || show "$id" "$file" "${kept[@]}"; done
+}
+
+# end_user ID FOLDER: ends all processes of the user, also those that fork all the time. Removes their files outside of the
+# folder, in places that every user may write.
+end_user() {
+  local own i
+  for ((i = 0; i < 100; i++)); do
+    [ -n "$(processes_of "$1")" ] || break
+    (as_user "$1" bash -c 'kill -KILL -1') 2>/dev/null || true
+  done
+  own=$(realpath -e "$2")
+  find /tmp /var/tmp /dev/shm /dev/mqueue -mount -user "$1" ! -path "$own" ! -path "$own/*" -delete 2>/dev/null || true
+}
+
+# Whether this user can use the GPUs of this machine.
+opens_devices() {
+  local device
+  for device in /dev/nvidia[0-9]* /dev/nvidiactl /dev/nvidia-uvm /dev/dxg; do
+    [ ! -c "$device" ] || { [ -r "$device" ] && [ -w "$device" ]; } || return
+  done
+}
+
 # ---- outside -------------------------------------------------------------------------------------------------------
 
 check_sums() {
@@ -142,21 +217,23 @@ remove_folder() {
   rm -rf "$1"
 }
 
-# as_side FOLDER COMMAND...: becomes it. Nothing that the caller has open may reach it: the caller writes to files of the job.
+# as_side FOLDER ID COMMAND...: becomes it. Nothing that the caller has open may reach it: the caller writes to files of the
+# job.
 as_side() {
-  local folder=$1 open
-  shift
+  local folder=$1 id=$2 open
+  shift 2
   for open in "/proc/$BASHPID/fd"/*; do
     open=${open##*/}
     [ "$open" -le 2 ] || exec {open}>&-
   done
   [ "$APART_HOW" != namespaces ] || apart bash "$0" --inside "$folder" "${APART_HIDDEN:-}" "$@"
+  [ -z "$id" ] || as_user "$id" "$@"
   if command -v setpriv >/dev/null; then exec setpriv --pdeathsig KILL "$@"; fi # else it would go on when this script is killed
   exec "$@"
 }
 
 main() {
-  local folder=${APART_FOLDER:-} journal='' code=0 words=() variables word before=''
+  local folder=${APART_FOLDER:-} journal='' code=0 id='' words=() variables word before=''
   if [ -z "$folder" ]; then
     folder=$(mktemp -d "$APART_ROOT/XXXXXX")
     # shellcheck disable=SC2064
@@ -175,8 +252,13 @@ main() {
   mapfile -d '' -t variables < <(environment "$folder")
   words=(env -i "${variables[@]}" "${words[@]}")
   check_sums "before this process began"
-  as_side "$folder" "${words[@]}" &
+  if [ "$APART_HOW" = user ]; then
+    id=$(unused_user) || return
+    give "$id" "$folder" "${words[@]}"
+  fi
+  as_side "$folder" "$id" "${words[@]}" &
   wait $! || code=$?
+  [ -z "$id" ] || end_user "$id" "$folder"
   check_sums "while this process ran"
   if [ -n "$journal" ]; then
     rm "$journal"
@@ -185,14 +267,28 @@ main() {
   return "$code"
 }
 
+# can HOW: whether a program that runs so can write its own folder, and no file of its caller, and can reach what measuring
+# needs.
+can() {
+  local folder code=0
+  folder=$(mktemp -d ${APART_ROOT:+"$APART_ROOT/XXXXXX"})
+  # shellcheck disable=SC2016  # for the shell inside
+  APART_HOW=$1 APART_FOLDER=$folder APART_SUMS='' APART_HIDDEN='' main bash "$0" --reaches "$0" 2>/dev/null && [ -e "$folder/own" ] || code=1
+  remove_folder "$folder"
+  return "$code"
+}
+
 case ${1:-} in
   --inside) shift && inside "$@" ;;
+  --reaches) touch "$HOME/own" && ! { : >>"$2"; } 2>/dev/null && opens_devices ;;
   --probe)
-    probe=$(mktemp -d)
-    # shellcheck disable=SC2016  # for the shell inside
-    APART_HOW=namespaces APART_FOLDER=$probe main sh -c 'touch "$HOME/own" && ! touch "$1"' - "$0" 2>/dev/null && [ -e "$probe/own" ] &&
-      echo namespaces || echo none
-    remove_folder "$probe"
+    if can namespaces; then
+      echo namespaces
+    elif [ "$(id -u)" -eq 0 ] && can user; then
+      echo user
+    else
+      echo none
+    fi
     ;;
   *) main "$@" ;;
 esac

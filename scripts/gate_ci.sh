@@ -20,9 +20,9 @@
 # The head is what HEAD names; changes that are in no commit are not gated. A change does not steer its own gate: sweep,
 # thresholds and the program that judges are the base's. All commits are looked up once, and base and anchor are built
 # before a file of the head is run; without a base that builds the job ends with 6. A change of the sweep is shown and
-# ends with 4 unless the job (not the branch) allows it. Where the kernel allows namespaces, the head is built and both sides
-# are measured where they can write nothing that the other side or the judge reads (scripts/gate_apart.sh, the base's);
-# elsewhere a warning says so. Programs, sweep and scripts are hashed before and after every process; a change ends with 6.
+# ends with 4 unless the job (not the branch) allows it. Where the kernel allows namespaces, or this is root, the head is built
+# and both sides are measured where they can write nothing that the other side or the judge reads (scripts/gate_apart.sh, the
+# base's); elsewhere a warning says so. Programs, sweep and scripts are hashed before and after every process; a change ends with 6.
 # gate.md begins with what was gated and which files of the change
 # deserve a look. This script is part of the branch too: run the base's copy of it,
 # git show refs/remotes/origin/main:scripts/gate_ci.sh >gate_ci.sh && bash gate_ci.sh, in the clone.
@@ -178,6 +178,7 @@ check_out() {
 # shellcheck disable=SC2317
 clean_up() {
   [ -n "$work" ] || return 0
+  [ "${APART_HOW:-}" != user ] || chmod +rX "$out" "${outputs[@]/#/$out/}" 2>/dev/null || true # closed to other users so far
   chmod -R u+rwX "$work" 2>/dev/null || true
   rm -rf "$work"
 }
@@ -411,7 +412,9 @@ check_sums() {
 hides_outputs() { [[ $(pwd -P)/ != "$APART_HIDDEN"/* ]] && grep -q '^hide() ' "$work/gate_apart.sh"; }
 
 prepare_apart() {
-  mkdir "$work/judge" "$work/own"
+  mkdir -m 700 "$work/judge"
+  mkdir -m 711 "$work/own"
+  chmod 711 "$work" # a user who is a side goes through it
   safe_git show "$base_commit:scripts/gate_apart.sh" >"$work/gate_apart.sh"
   sums >"$work/judge/sums"
   export APART_ROOT=$work/own APART_HIDDEN APART_SUMS=$work/judge/sums APART_HOW
@@ -421,8 +424,11 @@ prepare_apart() {
   hides_outputs || APART_HIDDEN=$work/judge
   APART_HOW=$(bash "$work/gate_apart.sh" --probe)
   chmod +x "$work/gate_apart.sh"
-  [ "$APART_HOW" = namespaces ] ||
-    note warning "this machine allows no namespaces: the head's program can reach what this job can, and only a change of files is seen"
+  case $APART_HOW in
+    namespaces) ;;
+    user) note warning "this machine allows no namespaces: the head's program runs as a user of its own, who sees the processes of this machine, the network and files that are open to all users" ;;
+    *) note warning "this machine allows no namespaces: the head's program can reach what this job can, and only a change of files is seen" ;;
+  esac
   [ "$APART_HOW" = none ] || [ "$APART_HIDDEN" != "$work/judge" ] ||
     note warning "the head's program can read the base's and run it as itself, since the base's gate_apart.sh hides one folder only, or --out has the clone in it"
 }

@@ -139,6 +139,68 @@ PY
   ! runs 4711 || fail "it waits on"
 }
 
+# A machine that allows no namespaces, with a way to the test's folder for other users.
+need_users() {
+  local folder=$TMP
+  [ "$(id -u)" -eq 0 ] || skip "only root can give a side a user of its own"
+  mkdir "$TMP/bin"
+  printf '#!/bin/sh\nexit 1\n' >"$TMP/bin/unshare"
+  chmod +x "$TMP/bin/unshare"
+  PATH=$TMP/bin:$PATH
+  while [ "$folder" != / ]; do
+    chmod o+x "$folder"
+    folder=$(dirname "$folder")
+  done
+  chmod o+r "$TMP/bin" "$TMP/bin/unshare"
+  APART_HOW=$(bash scripts/gate_apart.sh --probe)
+  [ "$APART_HOW" = user ] || skip "another user cannot reach this folder"
+}
+
+@test "without namespaces a side of root gets a user of its own, who writes its own folder alone and sees its own files of the judge's" {
+  need_users
+  echo secret >"$TMP/gate/judge/first-00-base.journal"
+  cp "$(command -v sh)" "$TMP/gate/attnbench-head"
+  export APART_HIDDEN=$TMP/gate
+  for file in "$TMP/gate/attnbench-base" "$SWEEP" "$ROOT/Makefile" "$TMP/gate/attnbench-head" /proc/sys/kernel/panic; do
+    apart "$TMP/gate/attnbench-head" -c 'echo evil >>"$1"' sh "$file"
+    [ "$status" -ne 0 ] || fail "$file was written"
+  done
+  for file in "$TMP/gate/attnbench-base" "$TMP/gate/judge/first-00-base.journal"; do
+    apart "$TMP/gate/attnbench-head" -c 'dd if="$0/$1" count=1' "${file%/*}" "${file##*/}" # no argument names the file
+    refute_err 'records out'
+  done
+  apart "$TMP/gate/attnbench-head" -c 'ls "$0" || ls "$1"' "$TMP/gate/" "$TMP/gate/judge/"
+  [ ! -s "$OUT" ] || fail "it saw $(cat "$OUT")"
+  must 0 apart "$TMP/gate/attnbench-head" -c 'cat <"$2" && touch "$HOME/own" && echo && id -u' sh --sweep "$SWEEP"
+  expect_out '"steady"'
+  [ "$(tail -n 1 "$OUT")" -ge 30000 ] || fail "it runs as user $(tail -n 1 "$OUT")"
+  [ -z "$(ls -A "$TMP/gate/own")" ] || fail "a folder stayed"
+  cmp "$ATTNBENCH" "$TMP/gate/attnbench-base"
+}
+
+@test "a side with a user of its own cannot reach other processes, and leaves nothing behind" {
+  need_users
+  left=$(mktemp -u /tmp/attnbench-left.XXXXXX)
+  apart sh -c 'kill -STOP "$1" || renice 19 "$1" || taskset -p 1 "$1"' sh "$$"
+  [ "$status" -ne 0 ] || fail "it reached a process of another side"
+  must 0 apart sh -c 'setsid sh -c "while :; do :; done" burns-on & setsid nohup sleep 4715 >/dev/null 2>&1 & echo evil >"$1"; sleep 0.1' \
+    sh "$left"
+  ! runs burns-on || fail "it burns on"
+  ! runs 4715 || fail "it waits on"
+  [ ! -e "$left" ] || fail "a file stayed"
+  must 3 apart sh -c 'echo mine >"$2"; exit 3' sh --journal "$TMP/gate/candidate.journal"
+  [ "$(cat "$TMP/gate/candidate.journal")" = mine ]
+  killed_takes_along 4716
+}
+
+@test "a comparison whose sides have users of their own finds a slower candidate" {
+  need_users
+  judged "$TMP/gate/attnbench-base"
+  [ "$status" -eq 5 ] || expect_status 0 # 5: undecided on a busy machine
+  must 1 judged "$(program slower "STEADY_US=6000 exec \"$ATTNBENCH\" \"\$@\"")"
+  expect_out regressed
+}
+
 # killed_takes_along WORD: a script that runs `sleep WORD` and is killed.
 killed_takes_along() {
   bash scripts/gate_apart.sh sleep "$1" &

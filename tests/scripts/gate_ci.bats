@@ -398,7 +398,7 @@ still_there() { grep -qsazF "GATE_TEST_MARK=$TMP" /proc/[0-9]*/environ; }
 }
 
 @test "a head that is the base's program is not compared with itself" {
-  without_namespaces # there its build cannot read that program
+  without_users # there its build cannot read that program
   mkdir -p "$REPO/kernels/variants"
   touch "$REPO/kernels/variants/mine.c"
   printf 'all:\n\tcp -L %s attnbench\n' ../../../attnbench-base >"$REPO/Makefile"
@@ -628,6 +628,12 @@ without_namespaces() {
   printf '#!/bin/sh\nexit 1\n' >"$TMP/bin/unshare"
   chmod +x "$TMP/bin/unshare"
 }
+# One that gives a side no user of its own either.
+without_users() {
+  without_namespaces
+  printf '#!/bin/sh\ncase " $* " in *" --reuid "*) exit 1 ;; esac\nexec %s "$@"\n' "$(command -v setpriv || echo false)" >"$TMP/bin/setpriv"
+  chmod +x "$TMP/bin/setpriv"
+}
 
 @test "a head's build reaches neither the base's program, sweep and scripts nor the files of the CI" {
   need_namespaces
@@ -660,8 +666,33 @@ without_namespaces() {
   expect_out "can read the base's"
 }
 
-@test "without namespaces a build that changes what the gate uses ends with 6, and the verdict says what is not held" {
+@test "without namespaces a job of root builds and measures the head as a user of its own, and the verdict says so" {
+  local folder=$TMP
+  [ "$(id -u)" -eq 0 ] || skip "only root can give a side a user of its own"
   without_namespaces
+  while [ "$folder" != / ]; do
+    chmod o+x "$folder"
+    folder=$(dirname "$folder")
+  done
+  chmod -R o+rX "$TMP/bin" "$REPO"
+  builds '-echo evil | tee ../../../attnbench-base ../../../sweep.json ../../gate_apart.sh ../../judge/sums' \
+    '-echo evil | tee ../../../../../scripts/gate_ci.sh ../../../../../.git/config' \
+    '-cd ../../../.. && git -c safe.directory=* update-ref refs/heads/evil HEAD' \
+    '! cat ../../../attnbench-base && ! cat ../../base/source/attnbench && ! ls ../../judge' \
+    'setsid nohup sh -c "while :; do sleep 1; done; : left-by-a-build-as-a-user" >/dev/null 2>&1 &'
+  must 0 gate
+  expect_out "::warning title=attnbench::this machine allows no namespaces: the head's program runs as a user of its own"
+  grep -q 'a user of its own' "$REPO/build/gate/gate.md"
+  [ "$(sort -u "$CALLS.judges")" = "judged by head" ] || fail "the base's program was overwritten"
+  [ "$(cat "$REPO/build/gate/sweep.json")" = '{}' ]
+  ! grep -q evil "$REPO/.git/config" "$REPO/scripts/gate_ci.sh" || fail "it wrote where it must not"
+  [ ! -e "$REPO/.git/refs/heads/evil" ] || fail "it made a branch"
+  ! grep -qsF left-by-a-build-as-a-user /proc/[0-9]*/cmdline || fail "it runs on"
+  [ "$(stat -c %A "$REPO/build/gate/gate.md" | cut -c 8)" = r ] || [ "$(umask)" != 0022 ] || fail "others cannot read the verdict"
+}
+
+@test "without namespaces a build that changes what the gate uses ends with 6, and the verdict says what is not held" {
+  without_users
   must 0 gate
   expect_out '::warning title=attnbench::this machine allows no namespaces'
   grep -q 'no namespaces' "$REPO/build/gate/gate.md"
