@@ -252,6 +252,7 @@ processes of cold times alone|del r["processes"]["hot"]
 an interval between processes that is not theirs|r["between_processes"] = {"hot": {"median_us": 1.09 * sorted(p["median_us"])[len(p["median_us"]) // 2]}}
 a first process that is not the time|p["median_us"][0] *= 1.001
 a thread that waited for less than no time|h["waited_ratio"] = -0.5
+less than no load|h["others_load"] = -0.5
 an event overhead above every cold time|g["event_overhead_us"] = 1 + max(r["time"]["cold"]["max_us"] for r in d["results"] if r["time"])
 a ratio from one round|r["speedup_vs"]["hot"]["rounds"] = 1
 a ratio from five rounds|r["speedup_vs"]["hot"]["rounds"] = 5
@@ -302,6 +303,7 @@ growing maxima of a negative ratio|r["data_dependence_ratio"] = -1
 timed in a run that only launches for a profiler|d["run"]["profile_launches"] = 1
 a kernel of a GPU that computes on the host|r["math"] = "fp32_host"
 a thread that waited for a processor, on a GPU|h["waited_ratio"] = 0.5
+load of a CPU, on a GPU|h["others_load"] = 0.5
 energy without a steady time|h["energy_j"] = 1
 rounding errors of inputs beyond their largest|c["oracle"].update(quantisation_rows=5, quantisation_rmse=2, quantisation_max=1)
 steps of `ab` that end with six pairs|d["run"]["in_steps"] = True; [q.update({n: v[:6] for n, v in q.items() if n != "count"}, count=6) for q in r["processes"].values()]

@@ -12,6 +12,7 @@
 #include "cli/base/signals.h"
 #include "cli/command/run.h"
 #include "cli/report/measured.h"
+#include "kernels/cpu/cgroup.h"
 
 static const struct {
   const char *name, *option;
@@ -201,10 +202,13 @@ static struct status run_process(const struct pairs *pairs, int side, const stru
   char **arguments = write_arguments(pairs->program[side], side == PAIRS_CANDIDATE, &options, journal);
   if (arguments == NULL) return status_make(STATUS_MEMORY, "no memory for a command line");
   const struct child_watch watch = {.stderr_path = messages, .grows = journal, .stall_s = pairs->stall_s};
+  const double others_s = cgroup_others_s("");
   TRY(child_run(arguments, &watch, &end));
   TRY(check_end(pairs, side, &end, messages));
+  const double others_end_s = cgroup_others_s("");
   TRY(load_journal(pairs, side, journal, out));
-  const double seen_s[WITNESS_COUNT] = {[WITNESS_journal] = end.growth_s, [WITNESS_process] = end.wall_s};
+  const double seen_s[WITNESS_COUNT] = {
+      [WITNESS_journal] = end.growth_s, [WITNESS_process] = end.wall_s, [WITNESS_others] = others_end_s - others_s};
   witness_add(seen, out, seen_s);
   return status_ok();
 }

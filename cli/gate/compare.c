@@ -112,8 +112,11 @@ static void judge_hosts(const struct compare *compare, struct compare_row *row) 
            row->event_overhead_us, own_us);
 }
 
-/* Within its process. How far the processes lie apart is part of the verdict already. */
-static bool drifted(const struct time_record *time) { return !time->settled && !time->settled_alone; }
+/* Within its process. How far the processes lie apart is part of the verdict already, and the load of a busy machine
+ * shows in that. */
+static bool drifted(const struct time_record *time) {
+  return !time->settled && !time->settled_alone && !record_is_busy(time);
+}
 
 /* The base's constant for both sides: constants that were measured twice would differ, and look like a difference of
  * the kernels; and what the new report claims changes nothing. */

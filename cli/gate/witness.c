@@ -34,8 +34,9 @@ void witness_add(struct witness_side *side, const struct journal_data *told, con
   ++side->count;
 }
 
+/* No process tells what others use. */
 static double hidden_s(const struct witness_side *side, enum witness_kind kind, uint32_t process) {
-  return side->seen_s[kind][process] - side->told_s[process];
+  return side->seen_s[kind][process] - (kind == WITNESS_others ? 0 : side->told_s[process]);
 }
 
 /* What the new side hides more than the base does, over the pairs. */
@@ -51,7 +52,7 @@ static struct hidden hidden_more(const struct witness *witness, enum witness_kin
     const double more_s = hidden_s(&witness->now, kind, i) - hidden_s(&witness->base, kind, i);
     sum_s += more_s;
     squares += more_s * more_s;
-    seen_s += witness->now.seen_s[kind][i];
+    seen_s += witness->now.seen_s[kind == WITNESS_journal ? WITNESS_journal : WITNESS_process][i];
   }
   const double mean_s = sum_s / count, variance = fmax(0, squares / count - mean_s * mean_s) / (count - 1);
   return (struct hidden){count, mean_s, sqrt(variance), allowed[kind].seconds + allowed[kind].share * seen_s / count};
@@ -59,7 +60,7 @@ static struct hidden hidden_more(const struct witness *witness, enum witness_kin
 
 static bool is_believed(const struct witness *witness, enum witness_kind kind) {
   const struct hidden more = hidden_more(witness, kind);
-  if (more.count < COMPARE_PAIRS_MIN) return true;
+  if (more.count < COMPARE_PAIRS_MIN || isnan(more.mean_s)) return true;
   const double errors = student_quantile(false_alarms / 2, more.count - 1);
   return fabs(more.mean_s) <= more.allowed_s || fabs(more.mean_s) <= errors * more.error_s;
 }
@@ -73,12 +74,17 @@ bool witness_doubts(const struct witness *witness) {
 }
 
 static void put_side(const struct witness_side *side, enum witness_kind kind, char *out, size_t size) {
-  double told_s = 0, seen_s = 0;
+  double told_s = 0, seen_s = 0, process_s = 0;
   for (uint32_t i = 0; i < side->count; ++i) {
     told_s += side->told_s[i];
     seen_s += side->seen_s[kind][i];
+    process_s += side->seen_s[WITNESS_process][i];
   }
-  snprintf(out, size, "%.2f s by its own account, %.2f s by the clock of the judge", told_s, seen_s);
+  if (kind == WITNESS_others) {
+    snprintf(out, size, "%.2f processors busy with other processes, on average", seen_s / process_s);
+  } else {
+    snprintf(out, size, "%.2f s by its own account, %.2f s by the clock of the judge", told_s, seen_s);
+  }
 }
 
 void witness_judge(const struct witness *witness, struct compare *compare) {

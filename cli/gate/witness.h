@@ -1,16 +1,19 @@
 /* Compares the time that the processes of a side report of themselves with the time that `ab` saw them take. The
- * program that is judged measures itself, so only a view from outside shows that its clock is wrong. */
+ * program that is judged measures itself, so only a view from outside shows that its clock is wrong. Also compares
+ * how busy other processes kept the processors beside the two sides. */
 #pragma once
 
 #include "cli/gate/compare.h"
 
-/* WITNESS(name, text, share, seconds): one kind of time seen from outside. The two sides may differ by this share of
- * it plus these seconds. `journal` is the time from the first line of a journal to its last one. `process` also
- * contains the start and the end of the process, which a busy machine delays; but no process can hide time in it by
- * writing its journal late. */
+/* WITNESS(name, text, share, seconds): one kind of time seen from outside. The two sides may differ by these seconds
+ * plus this share of the processes' duration. `journal` is the time from the first line of a journal to its last one.
+ * `process` also contains the start and the end of the process, which a busy machine delays; but no process can hide
+ * time in it by writing its journal late. `others` is the processor time of other processes of the control group,
+ * meanwhile; it may be NAN. */
 #define WITNESS_MAP(X)                            \
   X(journal, "growth of the journals", 0.05, 0.1) \
-  X(process, "time of the processes", 0.25, 0.5)
+  X(process, "time of the processes", 0.25, 0.5)  \
+  X(others, "load of other processes", 0.5, 0.5)
 
 enum witness_kind {
 #define WITNESS_ENUM(name, words, share, seconds) WITNESS_##name,

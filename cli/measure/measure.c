@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "kernels/cpu/cgroup.h"
 #include "kernels/pattern.h"
 
 enum {
@@ -144,13 +145,30 @@ static void note_health(struct device *device, struct time_record *out) {
   out->throttle_reasons |= health.throttle_reasons;
 }
 
+/* What this process waited for and what others used, on a CPU. */
+struct load {
+  double waited_s, others_s;
+};
+
+static struct load load_now(void) { return (struct load){clock_waited_s(), cgroup_others_s("")}; }
+
+/* The kernel brings the account of a group up to date some milliseconds late for threads that run. */
+static const double load_least_s = 0.05;
+
+static void note_load(struct load before, struct time_record *out) {
+  const struct load now = load_now();
+  out->waited_ratio = (now.waited_s - before.waited_s) / out->elapsed_s;
+  if (out->elapsed_s >= load_least_s) out->others_load = fmax(0, (now.others_s - before.others_s) / out->elapsed_s);
+}
+
 static struct status sample_until_stop(struct device *device, struct bench *bench, enum time_mode mode,
                                        const struct stats_rule *rule, double cost_us, double *us,
                                        struct time_record *out) {
   MEASURE_RANGE(device, mode == TIME_HOT ? "time.hot" : "time.cold");
   double clocks[CLOCK_BATCHES_MAX];
   uint32_t n = 0, clock_count = 0;
-  const double start_s = clock_now_s(), waited_s = clock_waited_s();
+  const struct load before = load_now();
+  const double start_s = clock_now_s();
   do {
     double clock_mhz;
     const uint32_t take = measure_batch(rule, cost_us, n);
@@ -162,7 +180,7 @@ static struct status sample_until_stop(struct device *device, struct bench *benc
     out->elapsed_s = clock_now_s() - start_s;
     out->stop = stats_should_stop(rule, &out->us, out->elapsed_s);
   } while (out->stop == STATS_GO_ON);
-  if (device_info(device)->kind == DEVICE_CPU) out->waited_ratio = (clock_waited_s() - waited_s) / out->elapsed_s;
+  if (device_info(device)->kind == DEVICE_CPU) note_load(before, out);
   out->sm_clock_mhz = clock_count > 0 ? stats_median(clocks, clock_count) : NAN;
   return status_ok();
 }
@@ -187,6 +205,7 @@ struct status measure_mode(struct device *device, struct bench *bench, enum time
   out->done = true;
   if (out->stop == STATS_STOP_INTERVAL && measure_is_steady(us, out->us.n, settings->settle_relative))
     out->settled = true;
+  if (record_is_busy(out)) out->settled = false;
   return settings->keeps_samples ? measure_keep_samples(us, out->us.n, &out->samples_us) : status_ok();
 }
 

@@ -24,6 +24,7 @@
 #include "cli/sweep/callable_spec.h"
 #include "cli/sweep/manifest.h"
 #include "kernels/copy_end.h"
+#include "kernels/cpu/cgroup.h"
 #include "kernels/float_mode.h"
 #include "kernels/gpu_models.h"
 #include "kernels/plugin_load.h"
@@ -276,25 +277,37 @@ static struct status time_steady(const struct job *job) {
   return check_mode(job, true);
 }
 
-/* Other programs may keep a CPU busy for a while. So each attempt there waits 5 ms longer than the one before: all
- * twenty take a second. */
+/* Other programs may keep a CPU busy for a while. So each attempt there waits 5 ms longer than the one before, up to
+ * 0.1 s: twenty take a second. */
 static void wait_for_a_quiet_cpu(const struct device *device, int attempt) {
-  const struct timespec wait = {0, attempt * 5000000L};
+  enum { LONGEST = 20 };
+  const struct timespec wait = {0, (attempt < LONGEST ? attempt : LONGEST) * 5000000L};
   if (attempt > 0 && device_info(device)->kind == DEVICE_CPU) nanosleep(&wait, NULL);
 }
 
 /* Times a launch on changed inputs several times and keeps the shortest time. A kernel that skips work is slow in all
- * of them, a busy machine only in some. */
+ * of them, a busy machine only in some. Where other processes keep a CPU busy all the time, and launches on inputs
+ * that do not change are usually as slow in between, there is no time to tell: NAN. */
 static struct status sample_changed(struct job *job) {
-  enum { attempts = 20 };
-  double *changed_us = &job->record->check.changed_us;
-  for (int i = 0; i < attempts; ++i) {
-    double us = NAN;
-    wait_for_a_quiet_cpu(job->device, i);
-    TRY(bench_sample_changed(job->worker->bench, job->estimate_us, &us));
-    *changed_us = fmin(*changed_us, us); /* NAN until something is measured */
-    if (!plausible_skips_work(job->record, device_info(job->device))) break;
+  enum { ATTEMPTS = 20, ATTEMPTS_IF_BUSY = 60 };
+  const struct device_info *device = device_info(job->device);
+  const double start_s = clock_now_s(), others_s = cgroup_others_s("");
+  double *least_us = &job->record->check.changed_us, changed_us[ATTEMPTS_IF_BUSY], same_us[ATTEMPTS_IF_BUSY],
+         load = 0;
+  size_t i = 0;
+  while (i < (load > TIME_LOAD_MOST ? ATTEMPTS_IF_BUSY : ATTEMPTS)) {
+    double unused_mhz;
+    changed_us[i] = NAN;
+    wait_for_a_quiet_cpu(job->device, (int)i);
+    TRY(bench_sample_changed(job->worker->bench, job->estimate_us, &changed_us[i]));
+    *least_us = fmin(*least_us, changed_us[i]); /* NAN until something is measured */
+    if (!plausible_skips_work(job->record, device)) return status_ok();
+    if (device->kind == DEVICE_CPU) TRY(bench_sample(job->worker->bench, TIME_HOT, 1, &same_us[i], &unused_mhz));
+    load = (cgroup_others_s("") - others_s) / (clock_now_s() - start_s); /* NAN: not known */
+    ++i;
   }
+  const bool is_busy = device->kind == DEVICE_CPU && load > TIME_LOAD_MOST;
+  if (is_busy && 2 * stats_median(same_us, i) > stats_median(changed_us, i)) *least_us = NAN;
   return status_ok();
 }
 

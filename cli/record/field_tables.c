@@ -186,6 +186,7 @@ const struct field record_time_fields[] = {
     FIELD("throttle_reasons", BITS, struct time_record, throttle_reasons, .name = record_throttle_name),
     FIELD("energy_j", F64, struct time_record, energy_j, .left_out_at_0 = true, .column = ""),
     FIELD("waited_ratio", F64, struct time_record, waited_ratio, .left_out_at_0 = true, .column = ""),
+    FIELD("others_load", F64, struct time_record, others_load, .left_out_at_0 = true, .column = ""),
     FIELD("samples_us", NUMBERS, struct time_record, samples_us, .capacity = TIME_SAMPLES_MAX, .left_out = true,
           .column = ""),
     {0},

@@ -55,6 +55,10 @@ enum time_mode record_mode(const struct record *record) {
   return record->time[TIME_STEADY].done ? TIME_STEADY : TIME_COLD;
 }
 
+bool record_is_busy(const struct time_record *time) {
+  return time->waited_ratio > TIME_WAITED_MOST || time->others_load > TIME_LOAD_MOST;
+}
+
 bool record_is_timed(const struct record *record) {
   return record->status == CELL_ok &&
          (record->time[TIME_COLD].done || record->time[TIME_HOT].done || record->time[TIME_STEADY].done);

@@ -144,8 +144,9 @@ struct check_record {
 
 enum { TIME_SAMPLES_MAX = 4096 };
 
-/* A time with a larger waited_ratio is that of a busy machine. */
+/* A time with a larger waited_ratio or others_load is that of a busy machine. */
 #define TIME_WAITED_MOST 0.1
+#define TIME_LOAD_MOST   0.5
 
 /* Bits of throttle_reasons, which are NVML's clocks-event reasons. THROTTLE_PROTECTING: the device protects itself
  * (hardware slowdown, thermal slowdown, power brake). A power cap is no fault: every kernel that draws much power
@@ -171,6 +172,8 @@ struct time_record {
   uint64_t throttle_reasons; /* union over batches */
   double waited_ratio;       /* on a CPU: the part of elapsed_s in which the thread that measures was ready to run and
                                 waited for a processor, since other threads ran; NAN or 0: unknown, or none */
+  double others_load;        /* on a CPU: how many processors other processes of the control group kept busy in
+                                elapsed_s, on average; NAN or 0: unknown, or none */
   struct numbers samples_us; /* all samples in the order in which they were taken; only with --samples */
 };
 
@@ -282,6 +285,8 @@ void record_start(struct record *);
 bool record_same_card(const struct record *, const struct record *);
 /* Is the record `ok`, and timed in some mode? */
 bool record_is_timed(const struct record *);
+/* Whether other processes kept the processors busy while this time was taken. */
+bool record_is_busy(const struct time_record *);
 /* The mode that a cell is told by where one has to do: hot, else steady, else cold; cold when it was not timed. */
 enum time_mode record_mode(const struct record *);
 /* Two rows that were timed in turns with one reference: how many times as fast the first one is as the other. The

@@ -90,6 +90,7 @@ static const char *time_problem(enum time_mode mode, const struct time_record *t
     return "has quartiles on both sides of its median, and no deviation (mad)"; /* half of the samples are the median
                                                                                  */
   if (time->waited_ratio < 0) return "has waited for less than no time";
+  if (time->others_load < 0) return "was measured beside less than no load";
   if (is_stopped_too_early(time)) return "has samples that ended for a narrow interval, which is wide";
   if (time->launches_per_sample == 0) return "has samples of no launches";
   if (mode == TIME_COLD && time->launches_per_sample != 1) return "has cold samples of several launches";

@@ -88,7 +88,7 @@ static const char *gpu_reading_problem(enum time_mode mode, const struct time_re
            policy->application_sm_clock_mhz > 1.05 * policy->max_sm_clock_mhz,
        "was measured at a clock asked for that is above the highest that may be"},
       {!is_energy(mode, time), "has an energy that is not its power over its time"},
-      {time->waited_ratio > 0, "waited for a processor on a GPU"},
+      {time->waited_ratio > 0 || time->others_load > 0, "has the load of a CPU on a GPU"},
   };
   return RULE_FIRST_BROKEN(rules);
 }

@@ -10,7 +10,7 @@
 
 bool columns_is_doubtful(const struct time_record *time) {
   return time->done && time->us.n > 1 &&
-         (time->stop != STATS_STOP_INTERVAL || !time->settled || time->waited_ratio > TIME_WAITED_MOST);
+         (time->stop != STATS_STOP_INTERVAL || !time->settled || record_is_busy(time));
 }
 
 bool columns_is_unsteady(const struct ratio_record *ratio) {

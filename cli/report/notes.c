@@ -18,7 +18,7 @@ struct doubt {
   size_t rows;
   uint32_t least_samples;
   bool stopped_by[STATS_STOP_COUNT], is_unsettled, is_apart;
-  double most_waited;
+  double most_waited, most_load;
 };
 
 static struct doubt doubt_of(const struct report *report, const char *variant, enum time_mode mode) {
@@ -29,9 +29,10 @@ static struct doubt doubt_of(const struct report *report, const char *variant, e
     ++doubt.rows;
     if (time->us.n < doubt.least_samples) doubt.least_samples = time->us.n;
     doubt.stopped_by[time->stop] = true;
-    doubt.is_unsettled = doubt.is_unsettled || (!time->settled && !time->settled_alone);
+    doubt.is_unsettled = doubt.is_unsettled || (!time->settled && !time->settled_alone && !record_is_busy(time));
     doubt.is_apart = doubt.is_apart || time->settled_alone;
     doubt.most_waited = fmax(doubt.most_waited, time->waited_ratio);
+    doubt.most_load = fmax(doubt.most_load, time->others_load);
   }
   return doubt;
 }
@@ -46,10 +47,12 @@ static bool leads_variant(const struct report *report, size_t index) {
 
 static void print_doubt(FILE *file, const char *variant, enum time_mode mode, const struct doubt *doubt) {
   const bool budget = doubt->stopped_by[STATS_STOP_BUDGET], wide = budget || doubt->stopped_by[STATS_STOP_SAMPLES];
-  char waited[96] = "";
+  char busy[160] = "";
   if (doubt->most_waited > TIME_WAITED_MOST)
-    snprintf(waited, sizeof waited, "; up to %.0f %% of the time went to waiting for a processor that others used",
+    snprintf(busy, sizeof busy, "; up to %.0f %% of the time went to waiting for a processor that others used",
              100 * doubt->most_waited);
+  if (doubt->most_load > TIME_LOAD_MOST)
+    text_append(busy, sizeof busy, "; other processes kept up to %.1f processors busy", doubt->most_load);
   text_paragraph(file, "* ", "%s %s: %zu %s with %s, from %" PRIu32 " samples or more%s%s", variant,
                  time_mode_name(mode), doubt->rows, doubt->rows == 1 ? "row" : "rows",
                  wide                  ? "a wide interval"
@@ -60,7 +63,7 @@ static void print_doubt(FILE *file, const char *variant, enum time_mode mode, co
                  budget ? ", stopped by the time budget"
                  : wide ? ", stopped by the sample limit"
                         : "",
-                 waited);
+                 busy);
 }
 
 static void print_doubts(FILE *file, const struct report *report) {

@@ -1,4 +1,5 @@
-/* The memory that control groups, of either version, leave to this process: a container's, a batch job's. */
+/* What control groups, of either version, tell of this process and of those beside it: a container's, a batch job's.
+ */
 #ifndef ATTNBENCH_KERNELS_CPU_CGROUP_H
 #define ATTNBENCH_KERNELS_CPU_CGROUP_H
 
@@ -7,5 +8,9 @@
 /* The least that the group of this process and those above it have left, with what they can give back of the page
  * cache; UINT64_MAX without a limit. root is put before /proc and /sys: "" but in tests. */
 uint64_t cgroup_memory_free(const char *root);
+
+/* Processor seconds that the other processes of this group have used so far. Only differences have a meaning. This
+ * process and the children that it has waited for are not counted. NAN: not known. */
+double cgroup_others_s(const char *root);
 
 #endif

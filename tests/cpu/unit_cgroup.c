@@ -1,7 +1,10 @@
+#include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "kernels/cpu/cgroup.h"
@@ -82,6 +85,49 @@ TEST_WITH(a_group_seen_from_inside_is_the_mount_itself, make_root, remove_root) 
   put(V1 "/memory.limit_in_bytes", "1000\n");
   put(V1 "/memory.usage_in_bytes", "10\n");
   assert_true(cgroup_memory_free(root) == 990);
+}
+
+/* What this process uses meanwhile is subtracted, and little. */
+static void expect_seconds(double from_s, double seconds) {
+  const double more_s = cgroup_others_s(root) - from_s;
+  assert_true(more_s > seconds - 0.5 && more_s < seconds + 0.01);
+}
+
+TEST_WITH(others_are_what_the_group_used_without_this_process, make_root, remove_root) {
+  assert_true(isnan(cgroup_others_s(root)));
+  put("/proc/self/cgroup", "0::/job/step\n");
+  assert_true(isnan(cgroup_others_s(root)));
+  put(V2 "/cpu.stat", "usage_usec 90000000\nuser_usec 5\n");
+  const double mount_s = cgroup_others_s(root);
+  put(V2 "/cpu.stat", "usage_usec 95000000\nuser_usec 5\n");
+  expect_seconds(mount_s, 5);
+  put(V2 "/job/step/cpu.stat", "usage_usec 1000000\n");
+  const double step_s = cgroup_others_s(root);
+  put(V2 "/job/step/cpu.stat", "usage_usec 3000000\n");
+  expect_seconds(step_s, 2);
+}
+
+TEST_WITH(others_of_version_1_are_found_beside_version_2, make_root, remove_root) {
+  put("/proc/self/cgroup", "5:cpu,cpuacct:/a\n4:memory:/docker/0123\n0::/\n");
+  put("/sys/fs/cgroup/cpuacct/a/cpuacct.usage", "7000000000\n");
+  const double before_s = cgroup_others_s(root);
+  put("/sys/fs/cgroup/cpuacct/a/cpuacct.usage", "9000000000\n");
+  expect_seconds(before_s, 2);
+  put("/sys/fs/cgroup/cpuacct/a/cpuacct.usage", "many\n");
+  assert_true(isnan(cgroup_others_s(root)));
+}
+
+TEST_WITH(the_account_of_this_machine_counts_a_child_that_runs, make_root, remove_root) {
+  if (isnan(cgroup_others_s(""))) skip();
+  const pid_t child = fork();
+  if (child == 0)
+    for (;;) continue;
+  const double before_s = cgroup_others_s("");
+  usleep(400000);
+  const double used_s = cgroup_others_s("") - before_s;
+  kill(child, SIGKILL);
+  waitpid(child, NULL, 0);
+  assert_true(used_s > 0.05); /* a busy machine gives it less than it asks for, but others use more then */
 }
 
 TEST_WITH(damaged_files_limit_nothing, make_root, remove_root) {

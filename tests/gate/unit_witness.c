@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,6 +89,30 @@ TEST(what_was_written_late_is_seen_by_the_process) {
   witness_judge(&witness, &compare);
   assert_int_equal(compare.difference_count, 1);
   assert_string_equal(compare.difference[0].key, "time of the processes");
+}
+
+/* Others keep so many processors busy beside `of_them` processes of the base, which take 2.1 s each. */
+static bool is_fair(double load, uint32_t of_them) {
+  static struct journal_data base = {.wall_s = 2}, now = {.wall_s = 2};
+  struct witness witness = {.now.count = 0};
+  struct compare compare = {.base = &base, .now = &now, .comparable = true};
+  for (uint32_t i = 0; i < PAIRS; ++i) {
+    witness_add(&witness.base, &base, (const double[WITNESS_COUNT]){2, 2.1, i < of_them ? 2.1 * load : 0.01 * i});
+    witness_add(&witness.now, &now, (const double[WITNESS_COUNT]){2, 2.1, 0.02});
+  }
+  witness_judge(&witness, &compare);
+  if (!compare.comparable) assert_string_equal(compare.difference[0].key, "load of other processes");
+  if (!compare.comparable) assert_non_null(strstr(compare.difference[0].base, "1.0"));
+  return compare.comparable;
+}
+
+TEST(load_beside_one_side_alone_is_no_comparison) {
+  assert_true(is_fair(0.3, PAIRS));
+  assert_true(is_fair(1, 1));
+  assert_true(is_fair(1, 3));
+  assert_false(is_fair(1, PAIRS));
+  assert_true(is_fair(NAN, PAIRS)); /* it is not known */
+  assert_true(is_fair(NAN, 1));
 }
 
 TEST(samples_cannot_take_longer_than_the_process) {
