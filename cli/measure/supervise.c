@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/base/clock.h"
 #include "cli/base/signals.h"
@@ -316,12 +317,31 @@ static void note_strays(const struct cell_request *request, struct record *out) 
               strays, strays == 1 ? "" : "es");
 }
 
+/* 0: not known. */
+static unsigned long count_threads(pid_t pid) {
+  char path[64];
+  struct stat info;
+  snprintf(path, sizeof path, "/proc/%ld/task", (long)pid);
+  return stat(path, &info) == 0 ? (unsigned long)info.st_nlink : 0;
+}
+
+/* The worker does not charge a cell with the threads of the CUDA driver, which it knows by name. Code of an object
+ * can give its own threads such names. The driver starts its threads when the device is opened. So a thread that a
+ * cell leaves uncharged is suspect, and the next cell gets another worker. Python's libraries start threads of the
+ * driver in any cell, and importing them again would take seconds. */
+static bool left_uncharged_threads(const struct supervisor *s, const struct cell_request *request,
+                                   unsigned long threads_before) {
+  const bool any_loaded = is_loaded(&request->spec) || is_loaded(&request->reference);
+  return any_loaded && !imports(s->opens) && count_threads(s->channel.pid) > threads_before;
+}
+
 /* `is_unreadable`: what came is no record of the cell. */
 static struct status ask_worker(struct supervisor *s, const struct cell_request *request, bool *is_unreadable,
                                 struct record *out) {
   struct channel_answer answer = {.result = CHANNEL_CLOSED};
   const double sent_s = clock_now_s();
   const struct clock_cpu before = clock_cpu_of(s->channel.pid);
+  const unsigned long threads_before = count_threads(s->channel.pid);
   s->at_reference = false;
   *is_unreadable = false;
   if (channel_send(&s->channel, request, sizeof *request)) TRY(receive_cell(s, &answer));
@@ -342,7 +362,8 @@ static struct status ask_worker(struct supervisor *s, const struct cell_request 
   if (problem != NULL) return lose_impossible(s, request, problem, out);
   note_strays(request, out);
   /* Its device may be unusable, or the next cell would inherit what this one left. */
-  if (out->status == CELL_error || out->left[0] != '\0') channel_end(&s->channel, patience_s, NULL);
+  if (out->status == CELL_error || out->left[0] != '\0' || left_uncharged_threads(s, request, threads_before))
+    channel_end(&s->channel, patience_s, NULL);
   return status_ok();
 }
 

@@ -46,6 +46,69 @@ setup() {
   expect_json "$TMP/r.json" '{r["status"] for r in d["results"] if r["variant"] == "wmma"} == {"ok"}'
 }
 
+# Where the machine allows no namespaces: a user of its own for each side, if there is a way to this folder.
+users_instead() {
+  local folder=$TMP
+  mkdir "$TMP/bin"
+  printf '#!/bin/sh\nexit 1\n' >"$TMP/bin/unshare"
+  chmod +x "$TMP/bin/unshare"
+  while [ "$folder" != / ]; do
+    chmod o+x "$folder" || return
+    folder=$(dirname "$folder")
+  done
+  chmod o+r "$TMP/bin" "$TMP/bin/unshare" "$SWEEP"
+  PATH=$TMP/bin:$PATH
+}
+
+@test "a side of the gate reaches the GPU as a user of its own" {
+  [ "$(id -u)" -eq 0 ] || skip "only root can give a side a user of its own"
+  users_instead
+  export APART_ROOT=$TMP APART_HOW
+  APART_HOW=$(bash scripts/gate_apart.sh --probe)
+  [ "$APART_HOW" = user ] || skip "another user cannot reach this folder or the GPU"
+  must 0 capture bash scripts/gate_apart.sh "$ATTNBENCH" run --sweep "$SWEEP" --device cuda --quick --journal "$TMP/journal"
+  attn report "$TMP/journal" --json "$TMP/r.json"
+  expect_json "$TMP/r.json" '{r["status"] for r in d["results"] if r["variant"] == "wmma"} == {"ok"}'
+}
+
+# judged HOW CANDIDATE...: as gate_ci.sh compares, with the sides kept apart in this way.
+judged() {
+  APART_ROOT=$TMP APART_HOW=$1 attn ab --start-with scripts/gate_apart.sh --base "$ATTNBENCH" --candidate "$2" \
+    --shape B=4,H=16,S=512,D=64 --variants wmma --device cuda --modes hot "${@:3}"
+}
+
+# evil NAME LINES...: a program that runs these lines of a shell and then is attnbench.
+evil() {
+  printf '#!/bin/bash\n%s\nexec "%s" "$@"\n' "$2" "$ATTNBENCH" >"$TMP/$1"
+  chmod 755 "$TMP/$1"
+  echo "$TMP/$1"
+}
+
+burns() { pgrep -f 'S=16384.*--modes steady' >/dev/null || pgrep -f nvidia-cuda-mps >/dev/null; }
+
+@test "a candidate that leaves work on the GPU or a server of MPS leaves nothing, or is not judged" {
+  local how ways=none candidate burner="\"$ATTNBENCH\" --shape B=1,H=16,S=16384,D=128 --variants wmma --modes steady"
+  ways+=" $(bash scripts/gate_apart.sh --probe)"
+  candidate=$(evil leaves "(setsid $burner >/dev/null 2>&1 &); (setsid nvidia-cuda-mps-control -f >/dev/null 2>&1 &)")
+  for how in $ways; do
+    judged "$how" "$candidate"
+    ! burns || fail "it burns on"
+    case $how:$status in
+      none:9) expect_err 'left a process running' ;;
+      namespaces:[056] | user:[056]) ;;
+      *) expect_status 9 ;;
+    esac
+  done
+}
+
+@test "a candidate that warms the card up for the other side is not judged" {
+  local burner="\"$ATTNBENCH\" --shape B=1,H=16,S=16384,D=128 --variants wmma --modes steady --quiet"
+  # Only where it measures: other calls ask for its version.
+  judged none "$(evil warms "[[ \" \$* \" != *' --journal '* ]] || { \"$ATTNBENCH\" \"\$@\"; code=\$?; $burner >/dev/null 2>&1; exit \$code; }")"
+  expect_status 6
+  expect_out 'time of the processes'
+}
+
 @test "gate --selftest finds every slowdown that it puts in" {
   must 0 attn gate --selftest --sweep "$SWEEP" --device cuda --modes hot --rounds 5 --processes 10 --controls 2 \
     --json "$TMP/selftest.json"

@@ -59,6 +59,17 @@ expect_left() {
   expect_left writing_thread "left 1 thread running"
 }
 
+@test "the cell behind one that left a thread named as the driver's gets another worker" {
+  export LEAVES_FILE=$TMP/opened LEAVES_DRIVER=$TMP/libcuda.so.1
+  "${CC:-cc}" -shared -fPIC -Wl,-soname,libcuda.so.1 -o "$LEAVES_DRIVER" -x c /dev/null || skip "no C compiler"
+  must 0 leaving nothing
+  [ "$(wc -c <"$LEAVES_FILE")" -eq 2 ] || fail "$(wc -c <"$LEAVES_FILE") processes opened it" # one of them to describe it
+  rm "$LEAVES_FILE"
+  must 0 leaving drivers_thread
+  [ "$(wc -c <"$LEAVES_FILE")" -eq 3 ] || fail "$(wc -c <"$LEAVES_FILE") processes opened it"
+  expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["ok"] * 3 and not any("left" in r for r in d["results"])'
+}
+
 @test "an object that leaves something when it is opened is opened for its own cells alone" {
   LEAVES_FILE=$TMP/opened expect_left threads_opened "when it was opened: left 4 threads running"
   # To describe it, and for its cell.

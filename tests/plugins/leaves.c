@@ -91,6 +91,17 @@ static void four_threads(void) {
 static void brief_thread(void) { start(wait_a_while); }
 static void writing_thread(void) { start(write_outputs); }
 
+/* Where a driver is loaded, a thread with a name such as the driver's own have. */
+static void *wait_as_the_driver(void *unused) {
+  prctl(PR_SET_NAME, "cuda-EvtHandlr");
+  return wait_for_ever(unused);
+}
+static void drivers_thread(void) {
+  if (dlopen(getenv("LEAVES_DRIVER"), RTLD_NOW) == NULL) abort();
+  start(wait_as_the_driver);
+  rest(50000);
+}
+
 /* ---- processes ----------------------------------------------------------------------------------------------- */
 
 static void live_on(void) {
@@ -338,6 +349,7 @@ static const struct {
     {"threads_opened", "opened", four_threads},
     {"brief_thread", "run", brief_thread},
     {"writing_thread", "run", writing_thread},
+    {"drivers_thread", "run", drivers_thread},
     {"child", "run", child},
     {"child_opened", "opened", child},
     {"stubborn_child", "run", stubborn_child},
