@@ -34,6 +34,7 @@ static uint64_t feature_of(enum pick_feature feature, const struct attn_problem 
     case PICK_CC: return 10 * device->cc_major + device->cc_minor;
     case PICK_DTYPE_BYTES: return attn_dtype_bytes(s->dtype);
     case PICK_D: return s->D;
+    case PICK_SQ: return s->Sq;
     case PICK_SKV: return s->Skv;
     case PICK_RAGGED: return attn_is_ragged(s);
     case PICK_CAUSAL: return attn_is_causal(s);

@@ -14,6 +14,7 @@ enum pick_feature {
   PICK_CC,          /* compute capability, 90 for 9.0 */
   PICK_DTYPE_BYTES, /* 2 or 4 */
   PICK_D,
+  PICK_SQ,
   PICK_SKV,
   PICK_RAGGED,         /* 0 or 1 */
   PICK_CAUSAL,         /* 0 or 1 */
