@@ -757,10 +757,14 @@ witness() {
 
 # refuse_verdict WHY: what was judged rests on times that are not believed. No output of the gate may say that the head passed.
 refuse_verdict() {
-  [ ! -e "$out/gate.json" ] || mv "$out/gate.json" "$out/gate-refused.json"
+  local judged=''
+  if [ -e "$out/gate.json" ]; then
+    mv "$out/gate.json" "$out/gate-refused.json"
+    judged=' What was judged before is in gate-refused.json.'
+  fi
   printf '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites tests="1" errors="1"><testsuite name="attnbench gate" tests="1" errors="1">' >"$out/gate.xml"
   printf '<testcase name="witness" classname="gate"><error message="%s"/></testcase></testsuite></testsuites>\n' "${1//"'"/&apos;}" >>"$out/gate.xml"
-  printf '**No verdict:** %s. What was judged before is in gate-refused.json.\n' "$1" >"$work/gate.md"
+  printf '**No verdict:** %s.%s\n' "$1" "$judged" >"$work/gate.md"
 }
 
 gate_anchor() {

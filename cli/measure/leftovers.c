@@ -30,6 +30,15 @@
 
 extern char **environ;
 
+/* The first line of a file of the kernel; false and "": it cannot be read. */
+static bool read_line(const char *path, char *out, int size) {
+  FILE *file = fopen(path, "re");
+  const bool is_read = file != NULL && fgets(out, size, file) != NULL;
+  if (file != NULL) fclose(file);
+  if (!is_read) out[0] = '\0';
+  return is_read;
+}
+
 /* ---- settings ------------------------------------------------------------------------------------------------ */
 
 #define MIX(hash, value) hash_add(hash, &(value), sizeof(value))
@@ -140,11 +149,10 @@ static uint64_t attributes(void) {
  * processes share. */
 static const char session_file[] = "/proc/self/autogroup";
 static int read_session_nice(void) {
+  char line[128];
   int value;
-  FILE *file = fopen(session_file, "re");
-  const bool is_read = file != NULL && fscanf(file, "/autogroup-%*d nice %d", &value) == 1;
-  if (file != NULL) fclose(file);
-  return is_read ? value : LEFTOVERS_NO_NICE;
+  read_line(session_file, line, sizeof line);
+  return sscanf(line, "/autogroup-%*d nice %d", &value) == 1 ? value : LEFTOVERS_NO_NICE;
 }
 /* False: it stays as it is. The kernel refuses more than one change in 0.1 s. */
 static bool restore_session_nice(int value) {
@@ -195,11 +203,11 @@ static bool locks_new_memory(void) {
 static uint64_t memory_settings(void) {
   enum { NODES = 1024, WORD_BITS = 8 * sizeof(long) };
   unsigned long nodes[NODES / WORD_BITS] = {0};
-  int policy = 0, oom_score = 0;
+  char oom_text[32];
+  int policy = 0;
   syscall(SYS_get_mempolicy, &policy, nodes, (unsigned long)NODES, NULL, 0UL); /* not in every kernel */
-  FILE *file = fopen("/proc/self/oom_score_adj", "re");
-  if (file != NULL && fscanf(file, "%d", &oom_score) != 1) oom_score = 0;
-  if (file != NULL) fclose(file);
+  read_line("/proc/self/oom_score_adj", oom_text, sizeof oom_text);
+  const long oom_score = strtol(oom_text, NULL, 10);
   const bool locks = locks_new_memory();
   return MIX(MIX(MIX(MIX(HASH_EMPTY, policy), nodes), oom_score), locks);
 }
@@ -330,10 +338,7 @@ static bool is_exiting(uint64_t thread) {
   char path[64], text[512];
   unsigned flags = 0;
   snprintf(path, sizeof path, "%s/%llu/stat", threads_folder, (unsigned long long)thread);
-  FILE *file = fopen(path, "re");
-  if (file == NULL) return true;
-  text[fread(text, 1, sizeof text - 1, file)] = '\0';
-  fclose(file);
+  if (!read_line(path, text, sizeof text)) return true;
   const char *name_end = strrchr(text, ')');
   if (name_end == NULL || sscanf(name_end, ") %*c %*d %*d %*d %*d %*d %u", &flags) != 1) return false;
   return (flags & exiting) != 0;
@@ -354,11 +359,7 @@ static bool is_drivers(const char *folder, uint64_t id) {
     return readlink(path, text, sizeof text - 1) > 0 && strncmp(text, "/dev/nvidia", 11) == 0;
   }
   snprintf(path, sizeof path, "%s/%llu/comm", folder, (unsigned long long)id);
-  FILE *file = fopen(path, "re");
-  if (file == NULL) return false;
-  const bool is_named = fgets(text, sizeof text, file) != NULL && strncmp(text, "cuda", 4) == 0;
-  fclose(file);
-  return is_named;
+  return read_line(path, text, sizeof text) && strncmp(text, "cuda", 4) == 0;
 }
 
 /* ---- shared with other processes ------------------------------------------------------------------------------ */
