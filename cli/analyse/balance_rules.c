@@ -1,5 +1,4 @@
 /* The finding about blocks of unlike work. */
-#include <inttypes.h>
 #include <math.h>
 
 #include "cli/analyse/balance.h"

@@ -1,6 +1,5 @@
 /* The finding that every timed row has: the roof that it is nearest to, the share reached, and the next change to
  * make. Also clock_lowered, since the clock limits the roofs themselves. */
-#include <inttypes.h>
 #include <math.h>
 
 #include "cli/analyse/evidence.h"

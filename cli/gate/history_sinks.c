@@ -1,7 +1,6 @@
 /* Writes a history as text, JSON and CSV. */
 #include "cli/gate/history.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

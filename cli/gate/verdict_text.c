@@ -1,7 +1,5 @@
 /* A comparison as text. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "cli/base/owned.h"
 #include "cli/base/text.h"

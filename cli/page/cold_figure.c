@@ -1,6 +1,4 @@
 /* Cold beside hot: of every row, how much longer the cold median is, over the hot one. */
-#include <math.h>
-
 #include "cli/base/units.h"
 #include "cli/page/plot.h"
 
@@ -40,7 +38,7 @@ static void put_drawing(const struct page *page, FILE *file) {
                             .page = page,
                             .x = axis_log(hot.least, hot.most, PLOT_LEFT, PLOT_RIGHT),
                             .y = axis_around(longer.least, longer.most, PLOT_BOTTOM, PLOT_TOP)};
-  plot_open(&plot, "All cases", "How much longer cold takes than hot");
+  plot_open(&plot, PLOT_HEIGHT, "All cases", "How much longer cold takes than hot");
   plot_y_ticks(&plot, "cold longer than hot, %");
   plot_x_ticks(&plot, "hot us, logarithmic");
   plot_line(&plot, "zero", plot.x.low, 0, plot.x.high, 0);
@@ -49,11 +47,16 @@ static void put_drawing(const struct page *page, FILE *file) {
 }
 
 void cold_figure_write(const struct page *page, FILE *file) {
-  plot_figure_open(
-      page, file, "cold", "Cold beside hot",
-      "How much longer one launch after a flush of the L2 takes (cold) than launches back to back (hot). "
-      "At 0 the two are equal. What lies far above pays for DRAM, or for its start. Bars: the 95&nbsp;% "
-      "interval of the cold median.");
+  static const struct plot_figure figure = {
+      .id = "cold",
+      .heading = "Cold beside hot",
+      .caption =
+          "How much longer one launch after a flush of the L2 takes (cold) than launches back to back (hot). At 0 "
+          "the "
+          "two "
+          "are equal. What lies far above pays for DRAM, or for its start. Bars: the 95&nbsp;% interval of the cold "
+          "median."};
+  plot_figure_open(page, file, &figure);
   put_drawing(page, file);
   plot_data_open(file, "variant,key,hot_us,cold_us,cold_over_hot");
   for (size_t i = 0; i < page->row_count; ++i) {
@@ -64,6 +67,5 @@ void cold_figure_write(const struct page *page, FILE *file) {
                  numbers[] = {hot, cold, cold / hot};
     plot_data_numbers(file, numbers, sizeof numbers / sizeof *numbers);
   }
-  plot_data_close(file);
-  plot_figure_close(file);
+  plot_figure_close(file, &figure);
 }

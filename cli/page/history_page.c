@@ -51,7 +51,7 @@ static void put_change(const struct history_item *item, struct shown shown, FILE
   fprintf(file, "<tr%s>", change != NULL && history_is_regression(series, change) ? " class=\"fails\"" : "");
   html_put(file, "<td>%s</td><td>%s</td>", history_sinks_word(item),
            change != NULL ? run_of(item, change->point.at)->commit : "");
-  html_number_cell(file, "n", shift);
+  html_labelled_cell(file, "n", "", "", shift);
   fprintf(file,
           "%s</td><td class=\"n\" data-label=\"bounds\">%s%s%s</td><td class=\"n\" data-label=\"left\">%s</td><th "
           "scope=\"row\"><a href=\"#series-%zu\">",

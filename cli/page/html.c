@@ -59,14 +59,12 @@ void html_table_open(FILE *file, const char *label, const char *caption, const s
   fputs("</tr></thead><tbody>\n", file);
 }
 
-void html_number(FILE *file, double value) {
+static void put_number(FILE *file, double value) {
   char text[32];
   if (!isfinite(value)) return;
   json_format_number(value, text);
   fputs(text, file);
 }
-
-void html_number_cell(FILE *file, const char *style, double value) { html_labelled_cell(file, style, "", "", value); }
 
 void html_labelled_cell(FILE *file, const char *style, const char *label, const char *unit, double value) {
   const bool is_known = isfinite(value);
@@ -74,7 +72,7 @@ void html_labelled_cell(FILE *file, const char *style, const char *label, const 
   if (label[0] != '\0') fprintf(file, " data-label=\"%s\"", label);
   if (is_known && unit[0] != '\0') fprintf(file, " data-unit=\"%s\"", unit);
   if (is_known) fputs(" data-value=\"", file);
-  html_number(file, value);
+  put_number(file, value);
   fputs(is_known ? "\">" : ">", file);
 }
 
@@ -83,6 +81,6 @@ void html_csv_text(FILE *file, const char *text) { markup_csv(file, text, put_ch
 void html_csv_numbers(FILE *file, const double *numbers, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     fputc(',', file);
-    html_number(file, numbers[i]);
+    put_number(file, numbers[i]);
   }
 }

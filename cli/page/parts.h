@@ -44,8 +44,6 @@ struct page_name rows_series_text(const struct page *, size_t series);
 struct page_name rows_series_style(const struct page *, size_t series);
 /* 0 in the first source; above it in others, and where variants have to share a colour. */
 size_t rows_series_round(const struct page_series *);
-/* Whether no row of the same case and device has a shorter hot time. */
-bool rows_is_fastest(const struct merge_row *);
 /* The times of a mode; NULL when it was not timed. */
 const struct time_record *rows_time(const struct merge_row *, enum time_mode);
 /* The median of a timed mode and its interval: over the processes when several measured it, else over the samples of
@@ -137,14 +135,11 @@ struct html_heading {
 };
 /* Opens a table in a region that scrolls, up to its rows; the row past the last heading has none. */
 void html_table_open(FILE *, const char *label, const char *caption, const struct html_heading *);
-/* Opens a table's cell of a number, by which the script sorts; NAN: it has none. `style` are classes of style.css. */
-void html_number_cell(FILE *, const char *style, double value);
-/* The same with what a narrow page, where rows are cards, shows around the number; `label` and `unit` may be "". */
+/* Opens a table's cell of a number, by which the script sorts; NAN: it has none. `style` are classes of style.css;
+ * `label` and `unit`, which may be "", stand around the number on a narrow page, where rows are cards. */
 void html_labelled_cell(FILE *, const char *style, const char *label, const char *unit, double value);
-/* The shortest decimal text that reads back as the same value; nothing when it is not finite. */
-void html_number(FILE *, double value);
 
 /* A field of CSV (markup_csv). */
 void html_csv_text(FILE *, const char *text);
-/* For each number, a comma and the number. */
+/* For each number, a comma and the shortest decimal text that reads back as it; nothing when it is not finite. */
 void html_csv_numbers(FILE *, const double *numbers, size_t count);

@@ -11,47 +11,45 @@ enum { TEXT_MAX = 512 };
 
 /* ---- figures --------------------------------------------------------------------------------------------------- */
 
+/* From the middle on: circle, square, diamond, triangle. */
+static const char *const shapes[] = {"m-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0", "m-2.7-2.7h5.4v5.4h-5.4z",
+                                     "m0-3.8l3.8 3.8l-3.8 3.8l-3.8-3.8z", "m0-3.6l3.6 6h-7.2z"};
+enum { SHAPE_COUNT = sizeof shapes / sizeof *shapes };
+
+/* A ring leaves the marker of the variant that was picked to be seen. */
+static const char *shape_of(const struct page_series *series) {
+  return series->is_twin ? "m-5.5 0a5.5 5.5 0 1 0 11 0a5.5 5.5 0 1 0-11 0"
+                         : shapes[rows_series_round(series) % SHAPE_COUNT];
+}
+
 static void put_legend(const struct page *page, FILE *file) {
   fputs("<ul class=\"legend\">", file);
   for (size_t i = 0; i < page->series_count; ++i) {
     const struct page_series *series = &page->series[i];
     fprintf(file,
             "<li class=\"%s\" data-series=\"%zu\"><svg width=\"26\" height=\"12\" aria-hidden=\"true\"><path "
-            "class=\"line\" d=\"M1 6H25\"/>",
-            rows_series_style(page, i).text, i);
-    plot_marker(file, series, 13, 6);
+            "class=\"line\" d=\"M1 6H25\"/><path class=\"mark\" d=\"M13.0 6.0%s\"/>",
+            rows_series_style(page, i).text, i, shape_of(series));
     html_put(file, "</svg> <span>%s</span>", rows_series_text(page, i).text);
     fputs(series->is_reference ? " <small>reference</small></li>" : "</li>", file);
   }
   fputs("</ul>\n", file);
 }
 
-static void put_heading(FILE *file, const char *id, const char *heading, const char *caption) {
-  fprintf(file, "<section id=\"%s\" class=\"figure\" aria-labelledby=\"%s-h\">\n<h2 id=\"%s-h\">", id, id, id);
-  html_text(file, heading);
-  fprintf(file, "</h2>\n<p>%s</p>\n", caption);
-}
-
-static void open_panels(const struct page *page, FILE *file) {
-  put_legend(page, file);
+void plot_figure_open(const struct page *page, FILE *file, const struct plot_figure *figure) {
+  const size_t folded = figure->folded;
+  html_put(file, "<section id=\"%s\" class=\"figure\" aria-labelledby=\"%s-h\">\n<h2 id=\"%s-h\">%s</h2>\n",
+           figure->id, figure->id, figure->id, figure->heading);
+  fprintf(file, "<p>%s</p>\n", figure->caption);
+  if (folded > 0)
+    fprintf(file, "<details class=\"folded\"><summary>%zu drawing%s</summary>\n", folded, folded == 1 ? "" : "s");
+  if (!figure->is_named) put_legend(page, file);
   fputs("<div class=\"panels\">\n", file);
 }
 
-void plot_figure_open(const struct page *page, FILE *file, const char *id, const char *heading, const char *caption) {
-  put_heading(file, id, heading, caption);
-  open_panels(page, file);
-}
-
-void plot_figure_open_named(FILE *file, const char *id, const char *heading, const char *caption) {
-  put_heading(file, id, heading, caption);
-  fputs("<div class=\"panels\">\n", file);
-}
-
-void plot_figure_open_folded(const struct page *page, FILE *file, const char *id, const char *heading,
-                             const char *caption, size_t drawings) {
-  put_heading(file, id, heading, caption);
-  fprintf(file, "<details class=\"folded\"><summary>%zu drawing%s</summary>\n", drawings, drawings == 1 ? "" : "s");
-  open_panels(page, file);
+void plot_figure_close(FILE *file, const struct plot_figure *figure) {
+  plot_data_close(file);
+  fputs(figure->folded > 0 ? "</details>\n</section>\n" : "</section>\n", file);
 }
 
 void plot_data_open(FILE *file, const char *header) {
@@ -73,20 +71,13 @@ void plot_data_numbers(FILE *file, const double *numbers, size_t count) {
 
 void plot_data_close(FILE *file) { fputs("</pre></details>\n", file); }
 
-void plot_figure_close(FILE *file) { fputs("</section>\n", file); }
-void plot_figure_close_folded(FILE *file) { fputs("</details>\n</section>\n", file); }
-
 /* ---- drawings -------------------------------------------------------------------------------------------------- */
 
-void plot_open_sized(const struct plot *plot, int width, int height, const char *title, const char *what) {
+void plot_open(const struct plot *plot, int height, const char *title, const char *what) {
   html_put(plot->file, "<figure><figcaption>%s", title);
   if (plot->about != NULL) html_put(plot->file, " <small>%s</small>", plot->about);
-  html_put(plot->file, "</figcaption><svg viewBox=\"0 0 %d %d\" role=\"img\"><title>%s: %s</title>\n", width, height,
-           what, title);
-}
-
-void plot_open(const struct plot *plot, const char *title, const char *what) {
-  plot_open_sized(plot, PLOT_WIDTH, PLOT_HEIGHT, title, what);
+  html_put(plot->file, "</figcaption><svg viewBox=\"0 0 %d %d\" role=\"img\"><title>%s: %s</title>\n", PLOT_WIDTH,
+           height, what, title);
 }
 
 void plot_close(const struct plot *plot) { fputs("</svg></figure>\n", plot->file); }
@@ -152,21 +143,6 @@ void plot_line(const struct plot *plot, const char *style, double x1, double y1,
   if (!isfinite(x1) || !isfinite(y1) || !isfinite(x2) || !isfinite(y2)) return;
   fprintf(plot->file, "<path class=\"%s\" d=\"M%.1f %.1fL%.1f %.1f\"/>", style, axis_at(&plot->x, x1),
           axis_at(&plot->y, y1), axis_at(&plot->x, x2), axis_at(&plot->y, y2));
-}
-
-/* From the middle on: circle, square, diamond, triangle. */
-static const char *const shapes[] = {"m-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0", "m-2.7-2.7h5.4v5.4h-5.4z",
-                                     "m0-3.8l3.8 3.8l-3.8 3.8l-3.8-3.8z", "m0-3.6l3.6 6h-7.2z"};
-enum { SHAPE_COUNT = sizeof shapes / sizeof *shapes };
-
-/* A ring leaves the marker of the variant that was picked to be seen. */
-static const char *shape_of(const struct page_series *series) {
-  return series->is_twin ? "m-5.5 0a5.5 5.5 0 1 0 11 0a5.5 5.5 0 1 0-11 0"
-                         : shapes[rows_series_round(series) % SHAPE_COUNT];
-}
-
-void plot_marker(FILE *file, const struct page_series *series, double x, double y) {
-  fprintf(file, "<path class=\"mark\" d=\"M%.1f %.1f%s\"/>", x, y, shape_of(series));
 }
 
 static void put_mark(const struct plot *plot, const struct merge_row *row, double x, double y, const char *text) {

@@ -50,13 +50,17 @@ struct plot {
 
 /* ---- a figure: <section> with its drawings --------------------------------------------------------------------- */
 
-/* `id` is the anchor, one word; `heading` is escaped, `caption` is HTML. */
-void plot_figure_open(const struct page *, FILE *, const char *id, const char *heading, const char *caption);
-/* Without a legend: its drawings have the names of the series. */
-void plot_figure_open_named(FILE *, const char *id, const char *heading, const char *caption);
-/* The same with all below the caption folded, until plot_figure_close_folded; says how many drawings there are. */
-void plot_figure_open_folded(const struct page *, FILE *, const char *id, const char *heading, const char *caption,
-                             size_t drawings);
+struct plot_figure {
+  const char *id;      /* its anchor, one word */
+  const char *heading; /* is escaped */
+  const char *caption; /* is HTML */
+  bool is_named;       /* its drawings have the names of the series, so that there is no legend */
+  size_t folded;       /* so many drawings, and all else below the caption, are folded; 0: nothing is */
+};
+
+void plot_figure_open(const struct page *, FILE *, const struct plot_figure *);
+/* Closes the data of the figure too. */
+void plot_figure_close(FILE *, const struct plot_figure *);
 /* Opens the data as CSV with its header line. The caller writes the lines and calls plot_data_close. */
 void plot_data_open(FILE *, const char *header);
 /* Begins a line of the data with the series and the case. */
@@ -64,15 +68,11 @@ void plot_data_row(const struct page *, FILE *, const struct merge_row *);
 /* Ends the line with the numbers, each after a comma. */
 void plot_data_numbers(FILE *, const double *numbers, size_t count);
 void plot_data_close(FILE *);
-void plot_figure_close(FILE *);
-void plot_figure_close_folded(FILE *);
 
 /* ---- a drawing ------------------------------------------------------------------------------------------------- */
 
 /* `title` is shown above the drawing; `title` and `what` together are its accessible name. Texts are escaped. */
-void plot_open(const struct plot *, const char *title, const char *what);
-/* The same with a height of its own. */
-void plot_open_sized(const struct plot *, int width, int height, const char *title, const char *what);
+void plot_open(const struct plot *, int height, const char *title, const char *what);
 void plot_close(const struct plot *);
 /* Draws grid lines and labels at the ticks of the axis; `name` is the title of the axis. */
 void plot_y_ticks(const struct plot *, const char *name);
@@ -127,6 +127,3 @@ void plot_strip_line(const struct plot *, const char *style, double x);
 /* A line from low to high, and a round marker, in the colour of the group around them. */
 void plot_strip_bar(const struct plot *, double low, double high);
 void plot_strip_mark(const struct plot *, double x);
-
-/* Draws the marker of the series at (x, y) in coordinates of the drawing. */
-void plot_marker(FILE *, const struct page_series *, double x, double y);

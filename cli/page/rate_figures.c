@@ -45,21 +45,24 @@ struct scale {
 };
 
 static const struct kind {
-  const char *id, *heading, *caption, *data;
+  struct plot_figure figure;
+  const char *data;
   struct scale scale, of_memory; /* the second where DRAM bounds every case of a drawing */
 } kinds[] = {
-    {"rate",
-     "Rate",
-     "The rate from the hot median, with bars over the 95&nbsp;% interval of the median: TFLOP/s, or GB/s of Q, K, V "
-     "and O where DRAM bounds all cases of a drawing. Lines join cases that differ in S, in B and H, or in "
-     "the window. Higher is better.",
+    {{.id = "rate",
+      .heading = "Rate",
+      .caption =
+          "The rate from the hot median, with bars over the 95&nbsp;% interval of the median: TFLOP/s, or GB/s of Q, "
+          "K, V and O where DRAM bounds all cases of a drawing. Lines join cases that differ in S, in B and H, or in "
+          "the window. Higher is better."},
      "variant,key,tflop_per_s,ci95_low,ci95_high,gb_per_s",
      {"TFLOP/s", false, rate_of},
      {"GB/s", false, bandwidth_of}},
-    {"latency",
-     "Latency",
-     "Microseconds of one launch: the hot median with its 95&nbsp;% interval, on a logarithmic axis. Lower is "
-     "better. Cases without others of their kind have their times beside their rates.",
+    {{.id = "latency",
+      .heading = "Latency",
+      .caption =
+          "Microseconds of one launch: the hot median with its 95&nbsp;% interval, on a logarithmic axis. Lower is "
+          "better. Cases without others of their kind have their times beside their rates."},
      "variant,key,hot_us,ci95_low,ci95_high",
      {"us, logarithmic", true, latency_of},
      {"us, logarithmic", true, latency_of}},
@@ -389,7 +392,7 @@ static void put_drawing(const struct page *page, FILE *file, const char *what, c
   plot.y =
       scale->is_log ? axis_log(range.least, range.most, bottom, PLOT_TOP) : axis_linear(range.most, bottom, PLOT_TOP);
   for (size_t i = 0; i < panel->count; ++i) rows_share(rows_shape(panel->rows[i]), i == 0, title);
-  plot_open_sized(&plot, PLOT_WIDTH, height, title, what);
+  plot_open(&plot, height, title, what);
   plot_y_ticks(&plot, scale->unit);
   put_case_labels(&plot, panel, differs, turned);
   put_dram(&plot, dram_of(scale, panel, range.most));
@@ -466,14 +469,13 @@ static void put_data(const struct page *page, FILE *file, const struct kind *kin
     plot_data_row(page, file, rows[i]);
     plot_data_numbers(file, numbers, kind->of_memory.of == bandwidth_of ? 4 : 3);
   }
-  plot_data_close(file);
 }
 
 static void put_drawings(const struct page *page, FILE *file, const struct kind *kind, const struct panel *panels,
                          size_t count, const struct scratch *scratch) {
   for (size_t i = 0; i < count; ++i) {
     const struct scale *scale = panels[i].is_memory ? &kind->of_memory : &kind->scale;
-    if (panels[i].cases > 1) put_drawing(page, file, kind->heading, scale, &panels[i], scratch);
+    if (panels[i].cases > 1) put_drawing(page, file, kind->figure.heading, scale, &panels[i], scratch);
   }
 }
 
@@ -483,12 +485,6 @@ static bool any_dram(const struct panel *panels, size_t count) {
     if (panels[i].is_memory && isfinite(dram_of(scale, &panels[i], range_of(scale, &panels[i]).most))) return true;
   }
   return false;
-}
-
-static size_t drawing_count(const struct panel *panels, size_t count) {
-  size_t drawings = 0;
-  for (size_t i = 0; i < count; ++i) drawings += panels[i].cases > 1;
-  return drawings;
 }
 
 struct status rate_figures_write(const struct page *page, FILE *file) {
@@ -506,21 +502,23 @@ struct status rate_figures_write(const struct page *page, FILE *file) {
     panel_count += add_panels(page, rows + start, end - start, panels + panel_count);
   }
   join_windows(page, panels, panel_count, alone);
+  struct plot_figure rate = kinds[0].figure, latency = kinds[1].figure;
   char caption[CAPTION_MAX];
-  snprintf(caption, sizeof caption, "%s%s", kinds[0].caption, any_dram(panels, panel_count) ? dram_caption : "");
-  plot_figure_open(page, file, kinds[0].id, kinds[0].heading, caption);
+  snprintf(caption, sizeof caption, "%s%s", rate.caption, any_dram(panels, panel_count) ? dram_caption : "");
+  rate.caption = caption;
+  plot_figure_open(page, file, &rate);
   put_drawings(page, file, &kinds[0], panels, panel_count, &scratch);
   put_strips(page, file, &kinds[0].scale, panels, panel_count, false);
   put_strips(page, file, &kinds[0].of_memory, panels, panel_count, true);
   put_data(page, file, &kinds[0], rows, count);
-  plot_figure_close(file);
+  plot_figure_close(file, &rate);
   if (!rate_figures_any_latency(page)) return status_ok();
   /* Each rate is work over a time: the times have the same curves, turned over, and are for who looks for them. */
-  plot_figure_open_folded(page, file, kinds[1].id, kinds[1].heading, kinds[1].caption,
-                          drawing_count(panels, panel_count));
+  for (size_t i = 0; i < panel_count; ++i) latency.folded += panels[i].cases > 1;
+  plot_figure_open(page, file, &latency);
   put_drawings(page, file, &kinds[1], panels, panel_count, &scratch);
   put_data(page, file, &kinds[1], rows, count);
-  plot_figure_close_folded(file);
+  plot_figure_close(file, &latency);
   return status_ok();
 }
 

@@ -169,7 +169,7 @@ static void put_plane(const struct page *page, FILE *file, const struct view *vi
   const struct plot plot = axes_of(page, file, view, rates.most);
   char title[TEXT_MAX];
   put_title(view, title);
-  plot_open(&plot, title, "Roofline");
+  plot_open(&plot, PLOT_HEIGHT, title, "Roofline");
   plot_y_ticks(&plot, "TFLOP/s, logarithmic");
   plot_x_ticks(&plot, "FLOP per byte of Q, K, V and O, logarithmic");
   plot_rows(&plot, put_point, view);
@@ -254,7 +254,6 @@ static void put_data(const struct page *page, FILE *file) {
       plot_data_numbers(file, &metrics->peak_ratio, 1);
     }
   }
-  plot_data_close(file);
 }
 
 static bool is_first(const struct page *page, const struct view *view) {
@@ -288,9 +287,10 @@ void roofline_figure_write(const struct page *page, FILE *file) {
           : "All cases have about the same FLOP per byte, so one number says where each row stands: the percent of "
             "its roof that it reaches. The roof is the peak of the pipe that it uses, or DRAM's bandwidth. The "
             "tooltip of a point names its roof.";
-  plot_figure_open(page, file, "roofline", "Roofline", caption);
+  const struct plot_figure figure = {.id = "roofline", .heading = "Roofline", .caption = caption};
+  plot_figure_open(page, file, &figure);
   each_view(page, true, file, put_plane);
   each_view(page, false, file, put_strips);
   put_data(page, file);
-  plot_figure_close(file);
+  plot_figure_close(file, &figure);
 }

@@ -32,8 +32,6 @@ struct page_name rows_series_style(const struct page *page, size_t index) {
 
 size_t rows_series_round(const struct page_series *series) { return series->source + series->number / PAGE_COLOURS; }
 
-bool rows_is_fastest(const struct merge_row *row) { return row->leads_case; }
-
 const struct time_record *rows_time(const struct merge_row *row, enum time_mode mode) {
   const struct time_record *time = &row->row->record->time[mode];
   return time->done ? time : NULL;

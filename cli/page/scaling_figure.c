@@ -147,7 +147,7 @@ static void put_drawing(const struct page *page, FILE *file, const struct group 
   snprintf(title, sizeof title, "%s%s%s", rows_series_text(page, rows[0]->series).text, rest[0] != '\0' ? ", " : "",
            rest);
   snprintf(name, sizeof name, "time / time at B*H %s", units_fixed(pairs_of(baseline), 0).text);
-  plot_open(&plot, title, "Time over B*H");
+  plot_open(&plot, PLOT_HEIGHT, title, "Time over B*H");
   plot_y_ticks(&plot, name);
   put_x_labels(&plot, rows, group->count);
   put_expected(&plot, rows, group->count);
@@ -168,7 +168,6 @@ static void put_data(const struct page *page, FILE *file, const struct merge_row
     fprintf(file, ",%s", time_mode_name(mode_of(rows[i])));
     plot_data_numbers(file, numbers, sizeof numbers / sizeof *numbers);
   }
-  plot_data_close(file);
 }
 
 /* Drawings of two or more cases. */
@@ -189,13 +188,18 @@ struct status scaling_figure_write(const struct page *page, FILE *file) {
   char common[ROWS_TEXT_MAX] = "", heading[ROWS_TEXT_MAX + 32];
   for (size_t i = 0; i < group_count; ++i) rows_parts(groups[i].text, i == 0 ? groups[i].text : common, true, common);
   snprintf(heading, sizeof heading, "Scaling over B*H%s%s", common[0] != '\0' ? ": " : "", common);
-  plot_figure_open_named(
-      file, "scaling", heading,
-      "Time over that of the baseline case as B*H grows. Dashed: what the waves of the grid say, a step "
-      "for each wave; a library whose launches are not known has no such line.");
+  const struct plot_figure figure = {
+      .id = "scaling",
+      .heading = heading,
+      .is_named = true,
+      .caption =
+          "Time over that of the baseline case as B*H grows. Dashed: what the waves of "
+          "the grid say, a step for each wave; "
+          "a library whose launches are not known has no such line."};
+  plot_figure_open(page, file, &figure);
   for (size_t i = 0; i < group_count; ++i)
     put_drawing(page, file, &groups[i], y_axis(groups, group_count, groups[i].text), common);
   put_data(page, file, rows, count);
-  plot_figure_close(file);
+  plot_figure_close(file, &figure);
   return status_ok();
 }

@@ -169,7 +169,7 @@ static void put_row(const struct page *page, FILE *file, const struct merge_row 
   const struct record *record = row->row->record;
   fprintf(file, "<tr id=\"row-%zu\" data-series=\"%zu\" data-status=\"%s\"%s", row->number, row->series,
           cell_status_name(record->status),
-          rows_is_fastest(row) ? " class=\"fastest\""
+          row->leads_case      ? " class=\"fastest\""
           : row_failed(record) ? " class=\"failed\""
                                : "");
   html_put(file, " data-key=\"%s\"><th scope=\"row\" data-value=\"%zu\">", record->attn_case.key, row->case_number);
@@ -178,11 +178,11 @@ static void put_row(const struct page *page, FILE *file, const struct merge_row 
   html_breakable(file, record->variant);
   fputs("</span>", file);
   if (record->picked[0] != '\0') html_put(file, " <small>%s</small>", record->picked);
-  fputs(rows_is_fastest(row) ? " <small class=\"mark-fastest\">fastest</small></td>" : "</td>", file);
+  fputs(row->leads_case ? " <small class=\"mark-fastest\">fastest</small></td>" : "</td>", file);
   for (size_t i = 0; i < COLUMN_COUNT; ++i) {
     if (!shown->column[i]) continue;
     const struct column_cell cell = cell_of(page, row, i);
-    put_cell(file, &cell, style_of(shown, i), i, i == COLUMN_HOT && (rows_is_fastest(row) || row_failed(record)));
+    put_cell(file, &cell, style_of(shown, i), i, i == COLUMN_HOT && (row->leads_case || row_failed(record)));
   }
   put_findings(file, row);
   fputs("</tr>\n", file);

@@ -1,6 +1,5 @@
 /* Prints several reports side by side. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/base/owned.h"

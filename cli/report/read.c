@@ -1,6 +1,4 @@
 /* A JSON report back into the facts it was made from. Derived keys are not looked at, except between_processes. */
-#include <stdlib.h>
-
 #include "cli/base/owned.h"
 #include "cli/report/views.h"
 

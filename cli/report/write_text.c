@@ -1,6 +1,5 @@
 /* A report as tables and findings for people. */
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

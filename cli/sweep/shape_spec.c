@@ -2,7 +2,6 @@
 #include "cli/sweep/cells.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 

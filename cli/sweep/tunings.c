@@ -1,8 +1,6 @@
 /* Lists the tunings that a search tries. */
 #include "cli/sweep/variant_spec.h"
 
-#include <stdlib.h>
-
 #include "cli/base/owned.h"
 
 /* Most values of one tunable, and combinations that are looked at: a call of supports() each. */
