@@ -162,16 +162,22 @@ struct status history_sinks_bisect(const struct history *, FILE *);
 struct history_item {
   const struct history *history;
   const struct history_series *series;
-  const struct history_change *change; /* NULL: the series drifts */
+  const struct history_change *change;          /* NULL: the series drifts, and no run is known */
+  const struct history_run *first, *good, *bad; /* the first one of the new level, and those of the change's points */
+  double shift;                                 /* of the change, or the drift */
 };
+struct history_item history_sinks_item(const struct history *, const struct history_series *,
+                                       const struct history_change *);
 /* All changes and drifts, worst first: regressions, then other changes that were not reverted, then those that were.
  * The caller frees *out, also on failure. */
 struct status history_sinks_list(const struct history *, struct history_item **out, size_t *count);
 /* "slower", "faster", "slower, partly reverted", "slower, reverted", "drifts". */
 const char *history_sinks_word(const struct history_item *);
-/* The change in percent: "+3.1 %". */
-enum { HISTORY_PERCENT_MAX = 32 };
-void history_sinks_percent(double shift, char out[HISTORY_PERCENT_MAX]);
+/* The change in percent, "+3.1 %", as an argument of a message. */
+struct history_percent {
+  char text[32];
+};
+struct history_percent history_sinks_percent(double shift);
 /* Why it may not be a kernel that changed: what else changed there, and how the row's own time and that of the
  * reference changed where the reference may be the cause. "" where nothing speaks against the kernel. */
 enum { HISTORY_DOUBT_MAX = HISTORY_BESIDES_MAX + VARIANT_SPEC_MAX + 128 };

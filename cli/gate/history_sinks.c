@@ -13,8 +13,15 @@
 
 /* ---- all changes --------------------------------------------------------------------------------------------- */
 
-static double shift_of(const struct history_item *item) {
-  return item->change != NULL ? item->change->point.shift : item->series->drift;
+struct history_item history_sinks_item(const struct history *history, const struct history_series *series,
+                                       const struct history_change *change) {
+  struct history_item item = {.history = history, .series = series, .change = change, .shift = series->drift};
+  if (change == NULL) return item;
+  item.first = &history->runs[series->points[change->point.at].run];
+  item.good = &history->runs[series->points[change->good].run];
+  item.bad = &history->runs[series->points[change->bad].run];
+  item.shift = change->point.shift;
+  return item;
 }
 
 static int rank_of(const struct history_item *item) {
@@ -26,8 +33,8 @@ static int worst_first(const void *left, const void *right) {
   const struct history_item *a = left, *b = right;
   const int one = rank_of(a), other = rank_of(b);
   if (one != other) return one - other;
-  const double shift = shift_of(a), than = shift_of(b);
-  return shift != than ? (shift < than) - (shift > than) : (a->series > b->series) - (a->series < b->series);
+  if (a->shift != b->shift) return (a->shift < b->shift) - (a->shift > b->shift);
+  return (a->series > b->series) - (a->series < b->series);
 }
 
 struct status history_sinks_list(const struct history *history, struct history_item **out, size_t *count) {
@@ -37,9 +44,9 @@ struct status history_sinks_list(const struct history *history, struct history_i
   *count = 0;
   for (size_t i = 0; i < history->series_count; ++i) {
     const struct history_series *series = &history->series[i];
-    if (!isnan(series->drift)) (*out)[(*count)++] = (struct history_item){history, series, NULL};
+    if (!isnan(series->drift)) (*out)[(*count)++] = history_sinks_item(history, series, NULL);
     for (size_t j = 0; j < series->change_count; ++j)
-      (*out)[(*count)++] = (struct history_item){history, series, &series->changes[j]};
+      (*out)[(*count)++] = history_sinks_item(history, series, &series->changes[j]);
   }
   qsort(*out, *count, sizeof **out, worst_first);
   return status_ok();
@@ -53,13 +60,13 @@ const char *history_sinks_word(const struct history_item *item) {
   static const char *const words[][2] = {[HISTORY_STANDS] = {"faster", "slower"},
                                          [HISTORY_PARTLY] = {"faster, partly reverted", "slower, partly reverted"},
                                          [HISTORY_REVERTED] = {"faster, reverted", "slower, reverted"}};
-  return words[item->change->state][item->change->point.shift > 0];
+  return words[item->change->state][item->shift > 0];
 }
 
-void history_sinks_percent(double shift, char out[HISTORY_PERCENT_MAX]) {
-  char number[UNITS_TEXT_MAX];
-  units_format_fixed(expm1(shift) * 100, 1, number);
-  snprintf(out, HISTORY_PERCENT_MAX, "%s%s %%", shift > 0 ? "+" : "", number);
+struct history_percent history_sinks_percent(double shift) {
+  struct history_percent out;
+  snprintf(out.text, sizeof out.text, "%s%s %%", shift > 0 ? "+" : "", units_fixed(expm1(shift) * 100, 1).text);
+  return out;
 }
 
 /* ---- sentences ----------------------------------------------------------------------------------------------- */
@@ -138,35 +145,27 @@ static const struct text_meaning change_meanings[] = {
     {"surely", "the range of commits that contains it, computed for 95 %"},
     {NULL, NULL}};
 
-static const struct history_run *run_of(const struct history_item *item, size_t point) {
-  return &item->history->runs[item->series->points[point].run];
-}
-
 /* As in reports, a case has two columns, of which one stays empty: its key, and on a narrow terminal its short name.
  */
 static void fill_change(const void *of, bool is_short, char cell[][TEXT_CELL_MAX]) {
   const struct history_item *item = of;
   const struct history_series *series = item->series;
   const struct history_change *change = item->change;
-  char percent[HISTORY_PERCENT_MAX], low[HISTORY_PERCENT_MAX], high[HISTORY_PERCENT_MAX], left[HISTORY_PERCENT_MAX];
-  char bounds[2 * HISTORY_PERCENT_MAX + 8], commit[16], date[16], between[32], name[TEXT_CELL_MAX];
+  char bounds[2 * sizeof(struct history_percent) + 8], left[sizeof(struct history_percent)], commit[16], date[16],
+      between[32], name[TEXT_CELL_MAX];
   const bool is_step = change != NULL;
-  history_sinks_percent(shift_of(item), percent);
   cell_name_short_case(series->key, name, sizeof name);
   if (is_step) {
-    const struct history_run *run = run_of(item, change->point.at);
-    history_sinks_percent(change->point.low, low);
-    history_sinks_percent(change->point.high, high);
-    history_sinks_percent(change->left, left);
-    snprintf(bounds, sizeof bounds, "%s to %s", low, high);
-    snprintf(commit, sizeof commit, "%.10s", run->commit);
-    snprintf(date, sizeof date, "%.10s", run->date);
-    snprintf(between, sizeof between, "%.10s..%.10s", run_of(item, change->good)->commit,
-             run_of(item, change->bad)->commit);
+    snprintf(bounds, sizeof bounds, "%s to %s", history_sinks_percent(change->point.low).text,
+             history_sinks_percent(change->point.high).text);
+    snprintf(left, sizeof left, "%s", history_sinks_percent(change->left).text);
+    snprintf(commit, sizeof commit, "%.10s", item->first->commit);
+    snprintf(date, sizeof date, "%.10s", item->first->date);
+    snprintf(between, sizeof between, "%.10s..%.10s", item->good->commit, item->bad->commit);
   }
-  TEXT_CELLS(cell, history_sinks_word(item), percent, is_step ? bounds : NULL, is_step ? left : NULL,
-             is_short ? NULL : series->key, is_short ? name : NULL, series->variant, time_mode_name(series->mode),
-             is_step ? commit : NULL, is_step ? date : NULL, is_step ? between : NULL);
+  TEXT_CELLS(cell, history_sinks_word(item), history_sinks_percent(item->shift).text, is_step ? bounds : NULL,
+             is_step ? left : NULL, is_short ? NULL : series->key, is_short ? name : NULL, series->variant,
+             time_mode_name(series->mode), is_step ? commit : NULL, is_step ? date : NULL, is_step ? between : NULL);
 }
 
 static void fill_whole(const void *of, char cell[][TEXT_CELL_MAX]) { fill_change(of, false, cell); }
@@ -176,13 +175,11 @@ static enum text_tone tone_of_change(const void *of) { return rank_of(of) == 0 ?
 
 void history_sinks_doubt(const struct history_item *item, char out[HISTORY_DOUBT_MAX]) {
   const struct history_change *change = item->change;
-  char own[HISTORY_PERCENT_MAX], reference[HISTORY_PERCENT_MAX];
   snprintf(out, HISTORY_DOUBT_MAX, "%s", change != NULL ? change->besides : "");
   if (change == NULL || !change->may_be_reference) return;
-  history_sinks_percent(change->own, own);
-  history_sinks_percent(change->reference, reference);
   text_append(out, HISTORY_DOUBT_MAX, "%sits own time changed by %s, that of the reference %s by %s",
-              out[0] != '\0' ? ", " : "", own, item->series->reference, reference);
+              out[0] != '\0' ? ", " : "", history_sinks_percent(change->own).text, item->series->reference,
+              history_sinks_percent(change->reference).text);
 }
 
 static void print_doubts(const struct history_item *items, size_t count, FILE *file) {
@@ -195,7 +192,7 @@ static void print_doubts(const struct history_item *items, size_t count, FILE *f
     if (doubt[0] == '\0') continue;
     ++shown;
     text_paragraph(file, "not for sure a kernel: ", "%s %s %s at %.10s: %s", item->series->key, item->series->variant,
-                   time_mode_name(item->series->mode), run_of(item, item->change->point.at)->commit, doubt);
+                   time_mode_name(item->series->mode), item->first->commit, doubt);
   }
 }
 
@@ -245,11 +242,9 @@ static void fill_series(const void *of, char cell[][TEXT_CELL_MAX]) {
   const struct history_point *first = series->count > 0 ? series->points : &none,
                              *last = series->count > 0 ? &series->points[series->count - 1] : &none;
   const bool has_changed = series->change_count > 0 || !isnan(series->drift);
-  char percent[HISTORY_PERCENT_MAX];
-  history_sinks_percent(change_of(series), percent);
   TEXT_CELLS(cell, series->variant, time_mode_name(series->mode), units_fixed((double)series->count, 0).text,
              units_short(first->us).text, units_short(last->us).text, units_fixed(last->ratio, 3).text,
-             has_changed ? percent : NULL,
+             has_changed ? history_sinks_percent(change_of(series)).text : NULL,
              series->basis == HISTORY_IN_TURNS ? series->reference : bases[series->basis], series->card);
 }
 
@@ -376,15 +371,15 @@ static struct row row_of(const struct history *history, const struct history_ser
 
 static void add_change(cJSON *list, const struct history *history, const struct history_series *series,
                        const struct history_change *change) {
-  const struct history_item item = {history, series, change};
+  const struct history_item item = history_sinks_item(history, series, change);
   cJSON *object = json_add_element(list);
   json_add_string(object, "what", change->point.shift > 0 ? "slower" : "faster");
   json_add_string(object, "state", states[change->state]);
   json_add_string(object, "besides", known(change->besides));
-  json_add_string(object, "commit", run_of(&item, change->point.at)->commit);
-  json_add_string(object, "date", run_of(&item, change->point.at)->date);
-  json_add_string(object, "good", run_of(&item, change->good)->commit);
-  json_add_string(object, "bad", run_of(&item, change->bad)->commit);
+  json_add_string(object, "commit", item.first->commit);
+  json_add_string(object, "date", item.first->date);
+  json_add_string(object, "good", item.good->commit);
+  json_add_string(object, "bad", item.bad->commit);
   json_add_number(object, "time_ratio", exp(change->point.shift));
   json_add_number(object, "bound_low_ratio", exp(change->point.low));
   json_add_number(object, "bound_high_ratio", exp(change->point.high));
@@ -486,8 +481,8 @@ struct status history_sinks_csv(const struct history *history, FILE *file) {
 
 /* Half of the slowdown, in percent and within the limits of --threshold: a bisection tells the two sides apart by it.
  */
-static double threshold_of(const struct history_change *change) {
-  return fmin(fmax(expm1(change->point.shift) * 50, SWEEP_GATE_PERCENT_MIN), SWEEP_GATE_PERCENT_MAX);
+static double threshold_of(double shift) {
+  return fmin(fmax(expm1(shift) * 50, SWEEP_GATE_PERCENT_MIN), SWEEP_GATE_PERCENT_MAX);
 }
 
 struct status history_sinks_bisect(const struct history *history, FILE *file) {
@@ -495,26 +490,24 @@ struct status history_sinks_bisect(const struct history *history, FILE *file) {
   size_t count;
   TRY(history_sinks_list(history, &items, &count));
   for (size_t i = 0; i < count && rank_of(&items[i]) == 0; ++i) {
-    char line[2 * AXIS_KEY_MAX + 2 * VARIANT_SPEC_MAX + 256] = "", percent[HISTORY_PERCENT_MAX],
-                                                        threshold[UNITS_TEXT_MAX];
+    char line[2 * AXIS_KEY_MAX + 2 * VARIANT_SPEC_MAX + 256] = "";
     const struct history_item *item = &items[i];
-    const char *good = run_of(item, item->change->good)->commit, *bad = run_of(item, item->change->bad)->commit;
+    const char *good = item->good->commit, *bad = item->bad->commit;
     const int length = (int)strspn(good, "0123456789abcdef"), other = (int)strspn(bad, "0123456789abcdef");
     if (length < 7 || other < 7) continue;
-    const bool is_foreign = run_of(item, item->change->bad)->is_foreign;
-    history_sinks_percent(item->change->point.shift, percent);
-    units_format_fixed(threshold_of(item->change), 2, threshold);
+    const bool is_foreign = item->bad->is_foreign;
     text_append(line, sizeof line,
                 "step=$(cat %sscripts/bisect.sh) && git bisect start %.*s %.*s && git bisect run bash -c \"$step\" "
                 "bisect.sh --good %.*s %s--threshold %s --modes %s --shape ",
                 is_foreign ? "FOLDER/" : "", other, bad, length, good, length, good,
-                is_foreign ? "--kernel FILE --build COMMAND " : "", threshold, time_mode_name(item->series->mode));
+                is_foreign ? "--kernel FILE --build COMMAND " : "", units_fixed(threshold_of(item->shift), 2).text,
+                time_mode_name(item->series->mode));
     text_append_word(line, sizeof line, item->series->key);
     text_append(line, sizeof line, " --variants ");
     text_append_word(line, sizeof line, item->series->variant);
     markup_put(file, markup_put_line, "# %s %s %s: ", item->series->key, item->series->variant,
                time_mode_name(item->series->mode));
-    markup_put(file, markup_put_line, "%s\n%s\n", percent, line);
+    markup_put(file, markup_put_line, "%s\n%s\n", history_sinks_percent(item->shift).text, line);
   }
   return status_ok();
 }

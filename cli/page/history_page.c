@@ -16,10 +16,6 @@ enum { MARK_ROWS = 2, MARK_FIRST = CURVE_BOTTOM + 13, MARK_ROW_HEIGHT = 12 };
 
 /* ---- table of changes ---------------------------------------------------------------------------------------- */
 
-static const struct history_run *run_of(const struct history_item *item, size_t point) {
-  return &item->history->runs[item->series->points[point].run];
-}
-
 static size_t number_of(const struct history_item *item) { return (size_t)(item->series - item->history->series); }
 
 /* Which columns say anything: days say nothing of runs in the order of their commits. */
@@ -41,30 +37,23 @@ static struct shown columns_of(const struct history_item *items, size_t count) {
 static void put_change(const struct history_item *item, struct shown shown, FILE *file) {
   const struct history_series *series = item->series;
   const struct history_change *change = item->change;
-  char percent[HISTORY_PERCENT_MAX], low[HISTORY_PERCENT_MAX] = "", high[HISTORY_PERCENT_MAX] = "",
-                                     left[HISTORY_PERCENT_MAX] = "";
-  const double shift = change != NULL ? change->point.shift : series->drift;
-  history_sinks_percent(shift, percent);
-  if (change != NULL) history_sinks_percent(change->point.low, low);
-  if (change != NULL) history_sinks_percent(change->point.high, high);
-  if (change != NULL) history_sinks_percent(change->left, left);
-  fprintf(file, "<tr%s>", change != NULL && history_is_regression(series, change) ? " class=\"fails\"" : "");
-  html_put(file, "<td>%s</td><td>%s</td>", history_sinks_word(item),
-           change != NULL ? run_of(item, change->point.at)->commit : "");
-  html_labelled_cell(file, "n", "", "", shift);
-  fprintf(file,
-          "%s</td><td class=\"n\" data-label=\"bounds\">%s%s%s</td><td class=\"n\" data-label=\"left\">%s</td><th "
-          "scope=\"row\"><a href=\"#series-%zu\">",
-          percent, low, change != NULL ? " to " : "", high, left, number_of(item));
-  html_breakable(file, series->key);
-  html_put(file, "</a></th><td>%s</td><td>%s</td>", series->variant, time_mode_name(series->mode));
   char day[DAY_LENGTH + 1] = "", doubt[HISTORY_DOUBT_MAX];
   history_sinks_doubt(item, doubt);
-  if (change != NULL) snprintf(day, sizeof day, "%s", run_of(item, change->point.at)->date);
+  if (change != NULL) snprintf(day, sizeof day, "%s", item->first->date);
+  fprintf(file, "<tr%s>", change != NULL && history_is_regression(series, change) ? " class=\"fails\"" : "");
+  html_put(file, "<td>%s</td><td>%s</td>", history_sinks_word(item), change != NULL ? item->first->commit : "");
+  html_labelled_cell(file, "n", "", "", item->shift);
+  fprintf(file, "%s</td><td class=\"n\" data-label=\"bounds\">", history_sinks_percent(item->shift).text);
+  if (change != NULL)
+    fprintf(file, "%s to %s", history_sinks_percent(change->point.low).text,
+            history_sinks_percent(change->point.high).text);
+  fprintf(file, "</td><td class=\"n\" data-label=\"left\">%s</td><th scope=\"row\"><a href=\"#series-%zu\">",
+          change != NULL ? history_sinks_percent(change->left).text : "", number_of(item));
+  html_breakable(file, series->key);
+  html_put(file, "</a></th><td>%s</td><td>%s</td>", series->variant, time_mode_name(series->mode));
   if (shown.date) html_put(file, "<td>%s</td>", day);
   if (change != NULL)
-    html_put(file, "<td data-label=\"surely in\">%s..%s</td>", run_of(item, change->good)->commit,
-             run_of(item, change->bad)->commit);
+    html_put(file, "<td data-label=\"surely in\">%s..%s</td>", item->good->commit, item->bad->commit);
   else
     fputs("<td></td>", file);
   if (shown.doubt)
@@ -160,17 +149,15 @@ static double mark_x(const struct curve *curve, const struct history_change *cha
 
 /* "+5.0 % abc0191", to the right of its mark where it does not reach over the edge there. */
 struct mark_text {
-  char text[HISTORY_PERCENT_MAX + COMMIT_LENGTH + 2];
+  char text[sizeof(struct history_percent) + COMMIT_LENGTH + 2];
   double x, left, right;
   bool is_before; /* it ends at x */
 };
 
-static struct mark_text mark_text_of(const struct curve *curve, const struct history_change *change) {
-  const struct history_item item = {curve->history, curve->series, change};
-  struct mark_text out = {.x = mark_x(curve, change)};
-  char percent[HISTORY_PERCENT_MAX];
-  history_sinks_percent(change->point.shift, percent);
-  snprintf(out.text, sizeof out.text, "%s %.*s", percent, COMMIT_LENGTH, run_of(&item, change->point.at)->commit);
+static struct mark_text mark_text_of(const struct curve *curve, const struct history_item *item) {
+  struct mark_text out = {.x = mark_x(curve, item->change)};
+  snprintf(out.text, sizeof out.text, "%s %.*s", history_sinks_percent(item->shift).text, COMMIT_LENGTH,
+           item->first->commit);
   const double width = PLOT_LETTER * (double)strlen(out.text);
   out.is_before = out.x + width > PLOT_RIGHT;
   out.left = out.is_before ? out.x - width : out.x;
@@ -178,26 +165,23 @@ static struct mark_text mark_text_of(const struct curve *curve, const struct his
   return out;
 }
 
-static void put_mark(const struct curve *curve, const struct history_change *change, FILE *file) {
-  const struct history_item item = {curve->history, curve->series, change};
-  char percent[HISTORY_PERCENT_MAX];
-  history_sinks_percent(change->point.shift, percent);
-  const char *colour = change->besides[0] != '\0' ? "c10" : change->point.shift > 0 ? "c7" : "c2";
-  const double x = mark_x(curve, change);
-  const struct history_run *run = run_of(&item, change->point.at);
+static void put_mark(const struct curve *curve, const struct history_item *item, FILE *file) {
+  const char *colour = item->change->besides[0] != '\0' ? "c10" : item->shift > 0 ? "c7" : "c2";
+  const double x = mark_x(curve, item->change);
   html_put(
       file,
       "<g class=\"%s\"><path class=\"bar\" d=\"M%.1f %dV%d\"/><path class=\"mark\" d=\"M%.1f %.1fm-3 0a3 3 0 1 0 6 "
       "0a3 3 0 1 0-6 0\"><title>%s at %s, %s</title></path></g>",
-      colour, x, CURVE_TOP, CURVE_BOTTOM, x, axis_at(&curve->plot.y, percent_of(curve, change->point.after)), percent,
-      run->commit, run->date);
+      colour, x, CURVE_TOP, CURVE_BOTTOM, x, axis_at(&curve->plot.y, percent_of(curve, item->change->point.after)),
+      history_sinks_percent(item->shift).text, item->first->commit, item->first->date);
 }
 
 /* Each in the first row in which it covers no other, else in the one where it covers the least. */
 static void put_mark_texts(const struct curve *curve, FILE *file) {
   double taken[MARK_ROWS] = {0};
   for (size_t i = 0; i < curve->series->change_count; ++i) {
-    const struct mark_text mark = mark_text_of(curve, &curve->series->changes[i]);
+    const struct history_item item = history_sinks_item(curve->history, curve->series, &curve->series->changes[i]);
+    const struct mark_text mark = mark_text_of(curve, &item);
     size_t row = 0;
     for (size_t other = 1; other < MARK_ROWS && taken[row] > mark.left; ++other)
       row = taken[other] < taken[row] ? other : row;
@@ -216,7 +200,10 @@ static void put_levels(const struct curve *curve, FILE *file) {
     if (i == 0) put_level(curve, (double)from, (double)point->at, point->before, file);
     put_level(curve, (double)point->at, (double)to, point->after, file);
   }
-  for (size_t i = 0; i < series->change_count; ++i) put_mark(curve, &series->changes[i], file);
+  for (size_t i = 0; i < series->change_count; ++i) {
+    const struct history_item item = history_sinks_item(curve->history, series, &series->changes[i]);
+    put_mark(curve, &item, file);
+  }
   put_mark_texts(curve, file);
 }
 
