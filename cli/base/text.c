@@ -146,6 +146,8 @@ static void measure(struct layout *layout) {
       layout->empty[c] = layout->empty[c] && strcmp(cell[c], "-") == 0;
     }
   }
+  if (table->short_column > 0 && table->row_count > 0)
+    layout->empty[layout->line_width < TEXT_WIDTH ? table->short_column - 1 : table->short_column] = true;
 }
 
 static bool is_shown(const struct layout *layout, size_t column) {

@@ -41,7 +41,9 @@ enum text_tone { TEXT_PLAIN, TEXT_BEST, TEXT_BAD };
 struct text_table {
   const struct text_column *columns;
   size_t first, column_count; /* those before the first are not shown */
-  const void *rows;           /* an array */
+  /* Takes the place of the column before it where the stream is narrower than TEXT_WIDTH; 0: there is none. */
+  size_t short_column;
+  const void *rows; /* an array */
   size_t row_bytes, row_count;
   /* Writes the cells of a row, one for each column. */
   void (*fill)(const void *row, char cell[][TEXT_CELL_MAX]);

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/base/fields.h"
 #include "cli/base/markup.h"
 #include "cli/base/owned.h"
 #include "cli/base/text.h"
 #include "cli/base/units.h"
+#include "cli/report/views.h"
 
 /* ---- all changes --------------------------------------------------------------------------------------------- */
 
@@ -145,9 +145,7 @@ static const struct text_meaning change_meanings[] = {
     {"surely", "the range of commits that contains it, computed for 95 %"},
     {NULL, NULL}};
 
-/* As in reports, a case has two columns, of which one stays empty: its key, and on a narrow terminal its short name.
- */
-static void fill_change(const void *of, bool is_short, char cell[][TEXT_CELL_MAX]) {
+static void fill_change(const void *of, char cell[][TEXT_CELL_MAX]) {
   const struct history_item *item = of;
   const struct history_series *series = item->series;
   const struct history_change *change = item->change;
@@ -164,12 +162,9 @@ static void fill_change(const void *of, bool is_short, char cell[][TEXT_CELL_MAX
     snprintf(between, sizeof between, "%.10s..%.10s", item->good->commit, item->bad->commit);
   }
   TEXT_CELLS(cell, history_sinks_word(item), history_sinks_percent(item->shift).text, is_step ? bounds : NULL,
-             is_step ? left : NULL, is_short ? NULL : series->key, is_short ? name : NULL, series->variant,
-             time_mode_name(series->mode), is_step ? commit : NULL, is_step ? date : NULL, is_step ? between : NULL);
+             is_step ? left : NULL, series->key, name, series->variant, time_mode_name(series->mode),
+             is_step ? commit : NULL, is_step ? date : NULL, is_step ? between : NULL);
 }
-
-static void fill_whole(const void *of, char cell[][TEXT_CELL_MAX]) { fill_change(of, false, cell); }
-static void fill_short(const void *of, char cell[][TEXT_CELL_MAX]) { fill_change(of, true, cell); }
 
 static enum text_tone tone_of_change(const void *of) { return rank_of(of) == 0 ? TEXT_BAD : TEXT_PLAIN; }
 
@@ -198,13 +193,8 @@ static void print_doubts(const struct history_item *items, size_t count, FILE *f
 
 static void print_changes(const struct history_item *items, size_t count, FILE *file) {
   if (count == 0) return;
-  const struct text_table table = {.columns = change_columns,
-                                   .column_count = CHANGE_COLUMNS,
-                                   .rows = items,
-                                   .row_bytes = sizeof *items,
-                                   .row_count = count,
-                                   .fill = text_width(file) < TEXT_WIDTH ? fill_short : fill_whole,
-                                   .tone = tone_of_change};
+  const struct text_table table = TEXT_TABLE(change_columns, CHANGE_COLUMNS, items, count, fill_change,
+                                             .short_column = 5, .tone = tone_of_change);
   fputc('\n', file);
   const struct text_fit fit = text_table_write(file, &table);
   text_legend(file, &fit, change_meanings, "");
@@ -442,27 +432,10 @@ struct status history_sinks_json(const struct history *history, FILE *file) {
 /* ---- CSV ----------------------------------------------------------------------------------------------------- */
 
 /* row NULL: the header. */
-static void put_fields(const struct field *fields, const struct row *row, FILE *file) {
-  for (const struct field *field = fields; field->key != NULL; ++field) {
-    if (field != series_fields) fputc(',', file);
-    if (row == NULL) {
-      fputs(field->key, file);
-    } else if (field->kind == FIELD_NAME) {
-      const char *text = *(const char *const *)((const char *)row + field->offset);
-      if (text != NULL) markup_csv(file, text, markup_put_char);
-    } else {
-      char number[JSON_NUMBER_TEXT_MAX];
-      const double value = *(const double *)((const char *)row + field->offset);
-      if (!isfinite(value)) continue;
-      json_format_number(value, number);
-      fputs(number, file);
-    }
-  }
-}
-
 static void put_row(const struct row *row, FILE *file) {
-  put_fields(series_fields, row, file);
-  put_fields(point_fields, row, file);
+  struct csv_writer writer = {.file = file, .is_header = row == NULL};
+  write_csv_columns(&writer, "", series_fields, row);
+  write_csv_columns(&writer, "", point_fields, row);
   fputs("\r\n", file);
 }
 

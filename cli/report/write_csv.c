@@ -86,11 +86,6 @@ static cJSON *item_of(const struct field *field, const void *base) {
 
 static const char *name_of(const struct field *field) { return field->column != NULL ? field->column : field->key; }
 
-struct csv_writer {
-  FILE *file;
-  bool is_header, any;
-};
-
 /* item NULL: the cell is empty. */
 static void put_cell(struct csv_writer *writer, const char *prefix, const struct field *field, const char *suffix,
                      const cJSON *item) {
@@ -103,12 +98,10 @@ static void put_cell(struct csv_writer *writer, const char *prefix, const struct
   }
 }
 
-static void put_columns(struct csv_writer *writer, const char *prefix, const struct field *fields, const void *base);
-
 static void put_struct(struct csv_writer *writer, const char *prefix, const struct field *field, const char *member) {
   char nested[64];
   snprintf(nested, sizeof nested, "%s%s_", prefix, name_of(field));
-  put_columns(writer, nested, field->fields, member);
+  write_csv_columns(writer, nested, field->fields, member);
 }
 
 /* A value of three axes has a column for each. */
@@ -127,14 +120,13 @@ static bool has_columns(const struct field *field) {
   return !is_list && !is_old && (field->column == NULL || field->column[0] != '\0');
 }
 
-/* base NULL: the cells stay empty. */
-static void put_columns(struct csv_writer *writer, const char *prefix, const struct field *fields, const void *base) {
+void write_csv_columns(struct csv_writer *writer, const char *prefix, const struct field *fields, const void *base) {
   for (const struct field *field = fields; field->key != NULL; ++field) {
     const bool is_known = base != NULL && (field->kind == FIELD_PART || !fields_is_null(field, base));
     const char *member = is_known ? (const char *)base + field->offset : NULL;
     if (!has_columns(field)) continue;
     switch (field->kind) {
-      case FIELD_PART: put_columns(writer, prefix, field->fields, member); break;
+      case FIELD_PART: write_csv_columns(writer, prefix, field->fields, member); break;
       case FIELD_OBJECT:
       case FIELD_OPTIONAL: put_struct(writer, prefix, field, member); break;
       default: put_value(writer, prefix, field, is_known ? base : NULL); break;
@@ -214,7 +206,7 @@ static void put_row(FILE *file, bool is_header, const struct run_info *run, cons
   };
   struct csv_writer writer = {.file = file, .is_header = is_header};
   for (size_t i = 0; i < sizeof sections / sizeof *sections; ++i)
-    put_columns(&writer, sections[i].prefix, sections[i].fields, sections[i].base);
+    write_csv_columns(&writer, sections[i].prefix, sections[i].fields, sections[i].base);
   fputs("\r\n", file);
 }
 

@@ -22,25 +22,17 @@ static const enum columns_id main_ids[] = {
 enum { MAIN_COLUMN_COUNT = sizeof main_ids / sizeof *main_ids };
 _Static_assert((int)MAIN_COLUMN_COUNT <= (int)TEXT_COLUMNS_MAX, "a table has no more columns");
 
-/* A case has two columns, of which one stays empty and so is not shown: its key and, where that would leave no room
- * for times, its short name. */
+/* A case has two columns: its key and, where that would leave no room for times, its short name. */
 enum { NAMES_OF_CASE = 2 };
-static void keep_name(char name[][TEXT_CELL_MAX], bool is_short) {
-  snprintf(name[is_short ? 0 : 1], TEXT_CELL_MAX, "-");
-}
-static bool is_narrow(FILE *file) { return text_width(file) < TEXT_WIDTH; }
 
-static void fill_either(const void *row, bool is_short, char cell[][TEXT_CELL_MAX]) {
+static void fill_cells(const void *row, char cell[][TEXT_CELL_MAX]) {
   for (size_t i = 0; i < MAIN_COLUMN_COUNT; ++i) columns_text(row_of(row), main_ids[i], cell[i]);
-  keep_name(cell, is_short);
 }
-static void fill_cells(const void *row, char cell[][TEXT_CELL_MAX]) { fill_either(row, false, cell); }
-static void fill_short_cells(const void *row, char cell[][TEXT_CELL_MAX]) { fill_either(row, true, cell); }
 
 /* Of rows that are all ok: the column of their status is left out. */
-static void fill_short_ok_cells(const void *row, char cell[][TEXT_CELL_MAX]) {
+static void fill_ok_cells(const void *row, char cell[][TEXT_CELL_MAX]) {
   enum { STATUS_CELL = NAMES_OF_CASE + 1 };
-  fill_short_cells(row, cell);
+  fill_cells(row, cell);
   snprintf(cell[STATUS_CELL], TEXT_CELL_MAX, "-");
 }
 
@@ -126,14 +118,16 @@ static struct text_fit print_rows(FILE *file, const struct report *report, const
   }
   const size_t all = count;
   if (text_is_terminal(file) && all > ROWS_SHOWN_MAX && !is_plan) count = keep_marked(rows, count);
-  const bool is_grouped = has_groups(rows, count), is_short = is_narrow(file) && !is_grouped;
+  const bool is_grouped = has_groups(rows, count), is_short = text_width(file) < TEXT_WIDTH && !is_grouped;
   struct text_table table =
       TEXT_TABLE(main_columns, MAIN_COLUMN_COUNT - left_out, rows, count, fill_cells,
                  .first = is_grouped ? NAMES_OF_CASE : 0, .group = is_grouped ? group_case : NULL, .tone = tone_of);
-  if (is_short) table.fill = all_are_ok(rows, count) ? fill_short_ok_cells : fill_short_cells;
+  if (is_short && all_are_ok(rows, count)) table.fill = fill_ok_cells;
   if (is_plan) {
     table.columns = planned_columns, table.column_count = PLANNED_COLUMN_COUNT, table.fill = fill_planned_cells;
     table.first = is_grouped ? 1 : 0;
+  } else {
+    table.short_column = NAMES_OF_CASE - 1;
   }
   const struct text_fit fit = text_table_write(file, &table);
   if (count < all)
@@ -167,7 +161,8 @@ static const struct text_column growth_columns[] = {
     {"verdict", "", true, 0, 0},
 };
 
-static void fill_either_growth(const struct growth *growth, bool is_short, char cell[][TEXT_CELL_MAX]) {
+static void fill_growth_cells(const void *of, char cell[][TEXT_CELL_MAX]) {
+  const struct growth *growth = of;
   for (size_t i = 0; i < GROWTH_COLUMN_COUNT; ++i) {
     const bool has_both_ends = growth_ids[i] == COLUMNS_BH || growth_ids[i] == COLUMNS_PER_PAIR;
     char from[TEXT_CELL_MAX], to[TEXT_CELL_MAX];
@@ -177,11 +172,6 @@ static void fill_either_growth(const struct growth *growth, bool is_short, char 
     snprintf(cell[i], TEXT_CELL_MAX, is_known ? "%s -> %s" : "%.0s%s", is_known ? from : "", to);
   }
   columns_add_card(growth->to, cell[0]);
-  keep_name(cell + 1, is_short);
-}
-static void fill_growth_cells(const void *of, char cell[][TEXT_CELL_MAX]) { fill_either_growth(of, false, cell); }
-static void fill_short_growth_cells(const void *of, char cell[][TEXT_CELL_MAX]) {
-  fill_either_growth(of, true, cell);
 }
 
 /* By group, then as B*H grows. Rows of one report are contiguous, so addresses are the order of the report. */
@@ -255,8 +245,8 @@ static void print_growths(FILE *file, const struct report *report, struct growth
   }
   if (count == 0) return;
   if (shown > 0) qsort(growths, shown, sizeof *growths, compare_growth);
-  const struct text_table table = TEXT_TABLE(growth_columns, GROWTH_COLUMN_COUNT, growths, shown,
-                                             is_narrow(file) ? fill_short_growth_cells : fill_growth_cells);
+  const struct text_table table =
+      TEXT_TABLE(growth_columns, GROWTH_COLUMN_COUNT, growths, shown, fill_growth_cells, .short_column = 2);
   fputs("\nscaling over B*H: how many times work, waves of the grid and times grew\n", file);
   if (shown > 0) {
     const struct text_fit fit = text_table_write(file, &table);
