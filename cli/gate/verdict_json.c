@@ -5,8 +5,6 @@
 
 #define COMPARE_SCHEMA "attnbench.compare/1"
 
-/* Every add_* returns false when memory is out; nothing else can go wrong. */
-
 /* ---- tables -------------------------------------------------------------------------------------------------- */
 
 static const struct field floor_fields[] = {
@@ -140,19 +138,16 @@ static void add_side(cJSON *row, const char *key, const struct compare_side *sid
     json_append(medians, json_new_number(process->median_us[i]));
 }
 
-static void add_row(cJSON *object, const struct compare *compare, const struct compare_row *row) {
+static cJSON *row_at(const void *of, size_t index) {
+  const struct compare *compare = of;
+  const struct compare_row *row = &compare->rows[index];
+  cJSON *object = cJSON_CreateObject();
   char command[COMPARE_COMMAND_MAX];
   again_command(compare, row, command, sizeof command);
   fields_write(object, row_fields, row);
   add_side(object, "base", &row->base, row->mode);
   add_side(object, "new", &row->now, row->mode);
   json_add_string(object, "command", command);
-}
-
-static cJSON *row_at(const void *of, size_t index) {
-  const struct compare *compare = of;
-  cJSON *object = cJSON_CreateObject();
-  add_row(object, compare, &compare->rows[index]);
   return object;
 }
 
@@ -185,7 +180,9 @@ static void add_summary(cJSON *root, const struct compare *compare) {
   json_add_uint(summary, "exit_code", (uint64_t)compare->exit_code);
 }
 
-static void add_compare(cJSON *root, const struct compare *compare) {
+struct status verdict_json_write(const struct compare *compare, FILE *file) {
+  const struct json_list rows = {.key = "rows", .count = compare->row_count, .element = row_at, .of = compare};
+  cJSON *root = cJSON_CreateObject();
   json_add_string(root, "schema", COMPARE_SCHEMA);
   add_report(root, "base", compare->base);
   add_report(root, "new", compare->now);
@@ -195,11 +192,5 @@ static void add_compare(cJSON *root, const struct compare *compare) {
   add_suite(root, compare);
   cJSON_AddArrayToObject(root, "rows"); /* json_write_list has its elements */
   add_summary(root, compare);
-}
-
-struct status verdict_json_write(const struct compare *compare, FILE *file) {
-  const struct json_list rows = {.key = "rows", .count = compare->row_count, .element = row_at, .of = compare};
-  cJSON *root = cJSON_CreateObject();
-  add_compare(root, compare);
   return json_write_list(root, &rows, "a comparison", file);
 }

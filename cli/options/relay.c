@@ -22,24 +22,22 @@ size_t options_relay(const struct options *o, bool is_candidate, const char **ou
   return count;
 }
 
-static bool is_named(const struct option_row *row, const char *name, size_t length) {
-  return strlen(row->name) == length && strncmp(row->name, name, length) == 0;
+/* The row of the verb with this name and flag; NULL: there is none. */
+static const struct option_row *find_flagged(enum verb verb, unsigned flag, const char *name, size_t length) {
+  EACH_OPTION(row, verb) {
+    if ((row->flags & flag) != 0 && strlen(row->name) == length && strncmp(row->name, name, length) == 0) return row;
+  }
+  return NULL;
 }
 
 bool options_relay_stays(const char *name, size_t length, bool *has_value) {
-  EACH_OPTION(row, VERB_COUNT) {
-    if ((row->flags & OPTION_STAYS) == 0 || !is_named(row, name, length)) continue;
-    *has_value = row->kind != OPTION_FLAG;
-    return true;
-  }
-  return false;
+  const struct option_row *row = find_flagged(VERB_COUNT, OPTION_STAYS, name, length);
+  *has_value = row != NULL && row->kind != OPTION_FLAG;
+  return row != NULL;
 }
 
 bool options_relay_writes(const char *name, size_t length, bool *has_value) {
-  EACH_OPTION(row, VERB_RUN) {
-    if ((row->flags & OPTION_WRITES) == 0 || !is_named(row, name, length)) continue;
-    *has_value = !options_table_is_joined(row);
-    return true;
-  }
-  return false;
+  const struct option_row *row = find_flagged(VERB_RUN, OPTION_WRITES, name, length);
+  *has_value = row != NULL && !options_table_is_joined(row);
+  return row != NULL;
 }

@@ -42,7 +42,7 @@ static void entries_free(struct entries *entries) { free(entries->item); }
 static struct status fold_all(const struct report *report, struct folds *out) {
   struct report all = *report;
   all.all_findings = true;
-  return fold_findings(&all, out);
+  return fold_findings(&all, true, out);
 }
 
 static struct status add_source(const struct page *page, size_t source, struct entries *out) {

@@ -120,13 +120,6 @@ static void put_source_name(const struct page *page, FILE *file, size_t index) {
   fputs("</h2>", file);
 }
 
-static void put_conventions(FILE *file, const struct report *report) {
-  for (unsigned id = 0; id < AXIS_COUNT; ++id) {
-    const struct attn_axis *axis = axes_at(id);
-    if (report_needs_convention(report, axis)) put_fact(file, axis->name, "%s", axis->convention);
-  }
-}
-
 /* Device, date and sweep; the rest is folded, unless all is. */
 static void put_facts(const struct merge_source *source, FILE *file, bool is_folded) {
   const struct journal_data *journal = source->report->journal;
@@ -145,7 +138,7 @@ static void put_facts(const struct merge_source *source, FILE *file, bool is_fol
   if (journal->has_device) put_clocks(file, source->report);
   put_fact(file, "Filter", "%s", run->filter);
   put_cells(file, source->report);
-  put_conventions(file, source->report);
+  EACH_CONVENTION(axis, source->report) put_fact(file, axis->name, "%s", axis->convention);
   put_fact(file, "Events", "%s", events);
   put_policy(file, &journal->policy);
   put_fact(file, "File", "%s", report_origin(journal));

@@ -67,7 +67,7 @@ static void sort(struct folds *folds) {
   if (folds->count > 0) qsort(folds->item, folds->count, sizeof *folds->item, compare);
 }
 
-static struct status add_findings(const struct report *report, bool with_twins, struct folds *out) {
+struct status fold_findings(const struct report *report, bool with_twins, struct folds *out) {
   for (size_t i = 0; i < report->row_count; ++i) {
     const struct report_row *row = &report->rows[i];
     if (row->is_twin && !with_twins) continue;
@@ -82,14 +82,6 @@ static struct status add_findings(const struct report *report, bool with_twins, 
   }
   sort(out);
   return status_ok();
-}
-
-struct status fold_findings(const struct report *report, struct folds *out) {
-  return add_findings(report, true, out);
-}
-
-struct status fold_own_findings(const struct report *report, struct folds *out) {
-  return add_findings(report, false, out);
 }
 
 struct status fold_bounds(const struct report *report, bool is_whole, struct folds *out) {

@@ -386,9 +386,7 @@ static void print_sentinel(FILE *file, const struct report *report) {
 static void print_conventions(FILE *file, const struct report *report) {
   char names[256] = "";
   const char *first = NULL;
-  for (unsigned id = 0; id < AXIS_COUNT; ++id) {
-    const struct attn_axis *axis = axes_at(id);
-    if (!report_needs_convention(report, axis)) continue;
+  EACH_CONVENTION(axis, report) {
     text_append(names, sizeof names, "%s%s", first != NULL ? ", " : "", axis->name);
     if (first == NULL) first = axis->name;
   }

@@ -263,20 +263,22 @@ bool report_has_speedup(const struct report_row *row) {
   return mode[TIME_COLD].done || mode[TIME_HOT].done || mode[TIME_STEADY].done;
 }
 
-bool report_needs_convention(const struct report *report, const struct attn_axis *axis) {
-  bool any = false;
-  for (size_t i = 0; i < report->row_count && axis->convention != NULL; ++i)
-    any = any || axes_needs_words(axis, &report->records[i].attn_case.shape);
-  return any;
+const struct attn_axis *report_next_convention(const struct report *report, const struct attn_axis *axis) {
+  for (unsigned id = axis != NULL ? axes_id_of(axis) + 1 : 0; id < AXIS_COUNT; ++id) {
+    const struct attn_axis *next = axes_at(id);
+    for (size_t i = 0; i < report->row_count && next->convention != NULL; ++i) {
+      if (axes_needs_words(next, &report->records[i].attn_case.shape)) return next;
+    }
+  }
+  return NULL;
 }
 
 /* ---- saving -------------------------------------------------------------------------------------------------- */
 
 struct status report_save(const struct report *report, const char *path,
                           struct status (*write)(const struct report *, FILE *)) {
-  struct output output;
-  const struct status status = output_open(path, &output);
-  return status_failed(&status) ? status : output_end(&output, write(report, output.stream));
+  OUTPUT_TRY(path, out, write(report, out));
+  return status_ok();
 }
 
 struct status report_probe(const char *path, const char *option) {

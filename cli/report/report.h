@@ -66,8 +66,11 @@ void report_events(const struct report *, char out[REPORT_EVENTS_MAX]);
 const struct report_row *report_first(const struct report *, bool (*is)(const struct report_row *));
 /* Whether the row was timed against a reference, in either mode. */
 bool report_has_speedup(const struct report_row *);
-/* Whether a row has a value of this axis whose convention (attn_axis.convention) the report has to state. */
-bool report_needs_convention(const struct report *, const struct attn_axis *);
+/* The next axis behind this one, or the first for NULL, of which a row has a value whose convention
+ * (attn_axis.convention) the report has to state; NULL past the last. */
+const struct attn_axis *report_next_convention(const struct report *, const struct attn_axis *);
+#define EACH_CONVENTION(axis, report) \
+  for (const struct attn_axis *axis = NULL; ((axis) = report_next_convention((report), (axis))) != NULL;)
 /* Whether the peak rates of this GPU's SMs are unknown. DRAM is then the only roof of its rows. */
 bool report_roofs_are_unknown(const struct device_info *);
 #define REPORT_NO_ROOFS "attnbench does not know the peak rates of this GPU's SMs, so DRAM is the only roof"
@@ -144,10 +147,9 @@ struct folds {
  * failure. */
 
 /* One entry per finding id and variant, over the findings that the report shows. The worst come first, by
- * microseconds, then by severity. */
-struct status fold_findings(const struct report *, struct folds *out);
-/* The same without twins: the variant that a twin picked has a row of its own, which says the same. */
-struct status fold_own_findings(const struct report *, struct folds *out);
+ * microseconds, then by severity. Twins may be left out: the variant that a twin picked has a row of its own, which
+ * says the same. */
+struct status fold_findings(const struct report *, bool with_twins, struct folds *out);
 /* One entry per limit, variant and mode, over what bounds the rows that lead their cases, in the order of the report;
  * with `is_whole` rows share an entry only if all that is said of them is equal. */
 struct status fold_bounds(const struct report *, bool is_whole, struct folds *out);

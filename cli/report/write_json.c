@@ -212,7 +212,9 @@ static const struct derived *derived_of(const char *key) {
   return &none;
 }
 
-static void add_result(cJSON *result, const struct report_row *row) {
+static cJSON *result_at(const void *report, size_t index) {
+  const struct report_row *row = &((const struct report *)report)->rows[index];
+  cJSON *result = cJSON_CreateObject();
   for (const struct field *field = record_fields; field->key != NULL; ++field) {
     const struct derived *more = derived_of(field->key);
     if (more->instead != NULL) {
@@ -222,6 +224,7 @@ static void add_result(cJSON *result, const struct report_row *row) {
     }
     if (more->behind != NULL) more->behind(result, row);
   }
+  return result;
 }
 
 /* ---- parts of the report ------------------------------------------------------------------------------------- */
@@ -263,9 +266,7 @@ static void add_devices(cJSON *root, const struct journal_data *journal) {
 /* Only of axes that have a value which needs one. */
 static void add_conventions(cJSON *root, const struct report *report) {
   cJSON *conventions = NULL;
-  for (unsigned id = 0; id < AXIS_COUNT; ++id) {
-    const struct attn_axis *axis = axes_at(id);
-    if (!report_needs_convention(report, axis)) continue;
+  EACH_CONVENTION(axis, report) {
     if (conventions == NULL) conventions = cJSON_AddObjectToObject(root, "conventions");
     json_add_string(conventions, axis->name, axis->convention);
   }
@@ -279,7 +280,9 @@ static void add_summary(cJSON *root, const struct report *report) {
   json_add_uint(summary, "exit_code", report->exit_code);
 }
 
-static void add_report(cJSON *root, const struct report *report) {
+struct status report_write_json(const struct report *report, FILE *file) {
+  const struct json_list results = {.key = "results", .count = report->row_count, .element = result_at, .of = report};
+  cJSON *root = cJSON_CreateObject();
   json_add_string(root, "schema", REPORT_SCHEMA);
   json_add_bool(root, JSON_HAS_CHECKSUM, true);
   add_tool(root, &report->journal->run);
@@ -289,20 +292,5 @@ static void add_report(cJSON *root, const struct report *report) {
   fields_add(root, "sweep", true, record_sweep_fields, &report->journal->run);
   cJSON_AddArrayToObject(root, "results"); /* json_write_list has its elements */
   add_summary(root, report);
-}
-
-/* ---- writing ------------------------------------------------------------------------------------------------- */
-
-static cJSON *result_at(const void *report, size_t index) {
-  const struct report_row *row = &((const struct report *)report)->rows[index];
-  cJSON *result = cJSON_CreateObject();
-  add_result(result, row);
-  return result;
-}
-
-struct status report_write_json(const struct report *report, FILE *file) {
-  const struct json_list results = {.key = "results", .count = report->row_count, .element = result_at, .of = report};
-  cJSON *root = cJSON_CreateObject();
-  add_report(root, report);
   return json_write_list(root, &results, "a report", file);
 }

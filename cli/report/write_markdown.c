@@ -94,19 +94,12 @@ static void put_bounds(FILE *file, const struct report *report) {
   }
 }
 
-static void put_conventions(FILE *file, const struct report *report) {
-  for (unsigned id = 0; id < AXIS_COUNT; ++id) {
-    const struct attn_axis *axis = axes_at(id);
-    if (report_needs_convention(report, axis)) fprintf(file, "\n`%s`: %s\n", axis->name, axis->convention);
-  }
-}
-
 static void put_all(const void *data, FILE *file) {
   const struct report *report = data;
   put_head(file, report);
   put_rows(file, report);
   put_bounds(file, report);
-  put_conventions(file, report);
+  EACH_CONVENTION(axis, report) fprintf(file, "\n`%s`: %s\n", axis->name, axis->convention);
   put_reasons(file, report);
 }
 

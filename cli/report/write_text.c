@@ -323,7 +323,7 @@ static void print_finding(FILE *file, const struct report *report, const struct 
 static struct status print_findings(FILE *file, const struct report *report, bool of_plan) {
   OWNED(fold_free) struct folds folds = {0};
   size_t shown = 0, more = 0;
-  TRY(fold_own_findings(report, &folds));
+  TRY(fold_findings(report, false, &folds));
   for (size_t i = 0; i < folds.count; ++i) {
     if (is_planned(folds.item[i].worst) != of_plan) continue;
     if (shown == FINDINGS_SHOWN_MAX && !report->all_findings) {
