@@ -3,29 +3,13 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "cli/analyse/balance.h"
 #include "cli/analyse/gain.h"
-#include "cli/base/text.h"
 
 /* A pass with less of the row's time than this is not worth a finding. */
 static const double PASS_SHARE_MIN = 0.10;
-
-void rules_put(char out[FINDING_TEXT_MAX], const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(out, FINDING_TEXT_MAX, format, arguments);
-  va_end(arguments);
-}
-
-void rules_append(char out[FINDING_TEXT_MAX], const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  text_append_list(out, FINDING_TEXT_MAX, format, arguments);
-  va_end(arguments);
-}
 
 struct rules_text rules_count(uint64_t count, const char *noun) {
   struct rules_text out;

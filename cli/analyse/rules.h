@@ -4,6 +4,7 @@
 
 #include "cli/analyse/diagnose.h"
 #include "cli/analyse/roofs.h"
+#include "cli/base/text.h"
 #include "cli/base/units.h"
 
 struct rules_row {
@@ -28,10 +29,9 @@ struct rules_row {
   const struct metrics *narrow_metrics, *wide_metrics;
 };
 
-/* Writes a text to `out`, cut to its size. */
-void rules_put(char out[FINDING_TEXT_MAX], const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Appends to the text in `out`. */
-void rules_append(char out[FINDING_TEXT_MAX], const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Write a text to `out`, which has FINDING_TEXT_MAX bytes, or append to it; what does not fit is cut. */
+#define rules_put(out, ...)    ((void)snprintf((out), FINDING_TEXT_MAX, __VA_ARGS__))
+#define rules_append(out, ...) text_append((out), FINDING_TEXT_MAX, __VA_ARGS__)
 
 /* A text that functions return by value, for use as an argument of rules_put. */
 struct rules_text {

@@ -34,27 +34,16 @@ static bool has_reference(const struct merge_row *row, const char *reference) {
   return strcmp(row->row->record->speedup.reference, reference) == 0;
 }
 
-static int compare_lengths(const struct attn_problem *a, const struct attn_problem *b) {
-  const int by_queries = rows_order(a->Sq, b->Sq);
-  return by_queries != 0 ? by_queries : rows_order(a->Skv, b->Skv);
-}
 static int by_length(const void *left, const void *right) {
   const struct merge_row *a = *(const struct merge_row *const *)left, *b = *(const struct merge_row *const *)right;
-  return compare_lengths(rows_shape(a), rows_shape(b));
+  return rows_compare_lengths(rows_shape(a), rows_shape(b));
 }
 /* By line, then by column, the fastest first. */
 static int by_place(const void *left, const void *right) {
   const struct heat *a = left, *b = right;
-  const int orders[] = {rows_compare_kinds(rows_shape(a->row), rows_shape(b->row)),
-                        rows_order(a->B, b->B),
-                        rows_order(a->Hq, b->Hq),
-                        rows_order(a->column, b->column),
-                        (a->ratio < b->ratio) - (a->ratio > b->ratio),
-                        rows_order(a->row->number, b->row->number)};
-  for (size_t i = 0; i < sizeof orders / sizeof *orders; ++i) {
-    if (orders[i] != 0) return orders[i];
-  }
-  return 0;
+  return ROWS_ORDER(rows_compare_kinds(rows_shape(a->row), rows_shape(b->row)), rows_order(a->B, b->B),
+                    rows_order(a->Hq, b->Hq), rows_order(a->column, b->column),
+                    (a->ratio < b->ratio) - (a->ratio > b->ratio), rows_order(a->row->number, b->row->number));
 }
 
 static bool is_one_line(const struct heat *a, const struct heat *b) {
@@ -104,7 +93,7 @@ static size_t number_columns(const struct page *page, const char *rival, const s
   size_t columns = 0;
   for (size_t i = 0; i < count; ++i) {
     const struct attn_problem *shape = rows_shape(rows[i]);
-    if (i == 0 || compare_lengths(rows_shape(rows[i - 1]), shape) != 0) {
+    if (i == 0 || rows_compare_lengths(rows_shape(rows[i - 1]), shape) != 0) {
       if (columns < COLUMNS_MAX && shape->Skv == shape->Sq)
         snprintf(heading[columns], HEADING_MAX, "S %" PRIu32, shape->Sq);
       else if (columns < COLUMNS_MAX)

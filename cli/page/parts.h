@@ -64,8 +64,12 @@ const struct merge_row *rows_find(const struct page *, size_t source, const char
 
 /* The problem of a row's case. */
 const struct attn_problem *rows_shape(const struct merge_row *);
-/* Orders two numbers, as for qsort. */
+/* Orders two numbers, as for qsort; the first of several orders that is not 0. */
 int rows_order(uint64_t a, uint64_t b);
+int rows_first_order(const int *orders, size_t count);
+#define ROWS_ORDER(...) rows_first_order((const int[]){__VA_ARGS__}, sizeof((const int[]){__VA_ARGS__}) / sizeof(int))
+/* By the number of queries, then of keys. */
+int rows_compare_lengths(const struct attn_problem *, const struct attn_problem *);
 /* Cases of one kind have the same D, dtype, query heads per KV head and traits (axes_compare_traits). Only B, H and S
  * differ. rows_compare_kinds orders as for qsort; 0: one kind. rows_kind_text writes "D 64, f16, causal mask". */
 int rows_compare_kinds(const struct attn_problem *, const struct attn_problem *);

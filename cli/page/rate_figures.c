@@ -73,27 +73,17 @@ static const char dram_caption[] =
 
 /* ---- which cases share a drawing ------------------------------------------------------------------------------- */
 
-static int compare_lengths(const struct attn_problem *a, const struct attn_problem *b) {
-  return rows_order(a->Sq, b->Sq) != 0 ? rows_order(a->Sq, b->Sq) : rows_order(a->Skv, b->Skv);
-}
-
 static int compare_batches(const struct attn_problem *a, const struct attn_problem *b) {
-  const int orders[] = {rows_order((uint64_t)a->B * a->Hq, (uint64_t)b->B * b->Hq), rows_order(a->B, b->B),
-                        rows_order(a->Hkv, b->Hkv)};
-  return orders[0] != 0 ? orders[0] : orders[1] != 0 ? orders[1] : orders[2];
+  return ROWS_ORDER(rows_order((uint64_t)a->B * a->Hq, (uint64_t)b->B * b->Hq), rows_order(a->B, b->B),
+                    rows_order(a->Hkv, b->Hkv));
 }
 
 static int compare_rows(const void *left, const void *right, bool by_batch) {
   const struct merge_row *a = *(const struct merge_row *const *)left, *b = *(const struct merge_row *const *)right;
-  const int lengths = compare_lengths(rows_shape(a), rows_shape(b)),
-            batches = compare_batches(rows_shape(a), rows_shape(b));
-  const int orders[] = {rows_compare_kinds(rows_shape(a), rows_shape(b)), by_batch ? batches : lengths,
-                        by_batch ? lengths : batches, rows_order(a->series, b->series),
-                        rows_order(a->number, b->number)};
-  for (size_t i = 0; i < sizeof orders / sizeof *orders; ++i) {
-    if (orders[i] != 0) return orders[i];
-  }
-  return 0;
+  const struct attn_problem *x = rows_shape(a), *y = rows_shape(b);
+  const int lengths = rows_compare_lengths(x, y), batches = compare_batches(x, y);
+  return ROWS_ORDER(rows_compare_kinds(x, y), by_batch ? batches : lengths, by_batch ? lengths : batches,
+                    rows_order(a->series, b->series), rows_order(a->number, b->number));
 }
 
 static int by_length(const void *left, const void *right) { return compare_rows(left, right, false); }
@@ -101,7 +91,7 @@ static int by_batch(const void *left, const void *right) { return compare_rows(l
 
 static bool is_one_case(const struct merge_row *a, const struct merge_row *b) {
   const struct attn_problem *x = rows_shape(a), *y = rows_shape(b);
-  return rows_compare_kinds(x, y) == 0 && compare_lengths(x, y) == 0 && compare_batches(x, y) == 0;
+  return rows_compare_kinds(x, y) == 0 && rows_compare_lengths(x, y) == 0 && compare_batches(x, y) == 0;
 }
 
 /* The rows of one drawing. */
@@ -135,7 +125,7 @@ static struct panel panel_of(const struct page *page, const struct merge_row **r
 /* Rows of one kind. Where several cases share an S, those of one B and H have a drawing of their own. */
 static size_t add_panels(const struct page *page, const struct merge_row **rows, size_t count, struct panel *out) {
   size_t panels = 0;
-  const bool has_ties = has_pair(rows, count, compare_lengths);
+  const bool has_ties = has_pair(rows, count, rows_compare_lengths);
   qsort(rows, count, sizeof *rows, by_batch);
   const bool is_split = has_ties && has_pair(rows, count, compare_batches);
   if (!is_split) qsort(rows, count, sizeof *rows, by_length);
@@ -150,22 +140,14 @@ static size_t add_panels(const struct page *page, const struct merge_row **rows,
 }
 
 static bool is_same_but_mask(const struct attn_problem *a, const struct attn_problem *b) {
-  return rows_compare_unmasked(a, b) == 0 && compare_lengths(a, b) == 0 && compare_batches(a, b) == 0;
+  return rows_compare_unmasked(a, b) == 0 && rows_compare_lengths(a, b) == 0 && compare_batches(a, b) == 0;
 }
 
 static int by_mask(const void *left, const void *right) {
   const struct merge_row *a = *(const struct merge_row *const *)left, *b = *(const struct merge_row *const *)right;
   const struct attn_problem *x = rows_shape(a), *y = rows_shape(b);
-  const int orders[] = {rows_compare_unmasked(x, y),
-                        compare_lengths(x, y),
-                        compare_batches(x, y),
-                        rows_compare_masks(x, y),
-                        rows_order(a->series, b->series),
-                        rows_order(a->number, b->number)};
-  for (size_t i = 0; i < sizeof orders / sizeof *orders; ++i) {
-    if (orders[i] != 0) return orders[i];
-  }
-  return 0;
+  return ROWS_ORDER(rows_compare_unmasked(x, y), rows_compare_lengths(x, y), compare_batches(x, y),
+                    rows_compare_masks(x, y), rows_order(a->series, b->series), rows_order(a->number, b->number));
 }
 
 /* Replaces the panels of single cases that differ in their window alone by one; `rows` has room for all rows. */
@@ -204,7 +186,7 @@ static bool joins(const struct attn_problem *a, const struct attn_problem *b) {
   const bool are_square = a->Sq == a->Skv && b->Sq == b->Skv;
   const bool one_step = are_square || a->Sq == b->Sq || a->Skv == b->Skv;
   const bool same_tokens = are_square && (uint64_t)a->B * a->Sq == (uint64_t)b->B * b->Sq;
-  return (compare_batches(a, b) == 0 && one_step) || compare_lengths(a, b) == 0 || same_tokens;
+  return (compare_batches(a, b) == 0 && one_step) || rows_compare_lengths(a, b) == 0 || same_tokens;
 }
 
 /* What of the cases of a drawing differs; its title says the rest. */

@@ -13,61 +13,55 @@ struct column_cell {
   double number;
 };
 
-static struct column_cell fixed(double value, int decimals) {
-  struct column_cell cell = {.number = value};
-  units_format_fixed(value, decimals, cell.text);
-  return cell;
-}
-
-static struct column_cell cell_source(const struct page *page, const struct merge_row *row) {
+static double source_of(const struct page *page, const struct merge_row *row) {
   (void)page;
-  return fixed((double)row->source + 1, 0);
+  return (double)row->source + 1;
 }
 
-static struct column_cell cell_width(const struct page *page, const struct merge_row *row) {
+static double width_of(const struct page *page, const struct merge_row *row) {
   (void)page;
   const struct page_interval us = rows_interval_of(row, TIME_HOT);
-  const bool known = rows_time(row, TIME_HOT) != NULL;
-  return fixed(known ? 50 * (us.high_us - us.low_us) / us.median_us : (double)NAN, 2);
+  return rows_time(row, TIME_HOT) != NULL ? 50 * (us.high_us - us.low_us) / us.median_us : (double)NAN;
 }
 
 /* Where DRAM bounds the row, its rate is that of bytes. */
-static struct column_cell cell_bandwidth(const struct page *page, const struct merge_row *row) {
+static double bandwidth_of(const struct page *page, const struct merge_row *row) {
   const struct mode_metrics *metrics = &row->row->metrics.mode[TIME_HOT];
-  return fixed(rows_is_memory_bound(page, row) && metrics->known ? metrics->gb_per_s : (double)NAN, 0);
+  return rows_is_memory_bound(page, row) && metrics->known ? metrics->gb_per_s : (double)NAN;
 }
 
-static struct column_cell cell_clock(const struct page *page, const struct merge_row *row) {
+static double clock_of(const struct page *page, const struct merge_row *row) {
   (void)page;
   const struct time_record *time = rows_time(row, TIME_HOT);
-  return fixed(time != NULL ? time->sm_clock_mhz : (double)NAN, 0);
+  return time != NULL ? time->sm_clock_mhz : (double)NAN;
 }
 
 /* Behind case and variant. The first is for pages of several sources alone. */
 static const struct column {
   const char *heading, *unit;
-  enum columns_id id;
-  struct column_cell (*cell)(const struct page *, const struct merge_row *); /* NULL: what `id` names */
   bool is_minor; /* goes first where a crowded table lacks width */
+  enum columns_id id;
+  double (*number)(const struct page *, const struct merge_row *); /* NULL: what `id` names */
+  int decimals;                                                    /* of such a number */
 } columns[] = {
-    {"source", "", 0, cell_source, false},
-    {"hot", "us", COLUMNS_HOT, NULL, false},
-    {"&plusmn;", "% of hot", 0, cell_width, false},
-    {"cold", "us", COLUMNS_COLD, NULL, false},
-    {"steady", "us", COLUMNS_STEADY, NULL, false},
-    {"rate", "TFLOP/s", COLUMNS_RATE, NULL, false},
-    {"rate", "GB/s", 0, cell_bandwidth, false},
-    {"roof", "% of peak", COLUMNS_ROOF, NULL, false},
-    {"steady", "TFLOP/s", COLUMNS_STEADY_RATE, NULL, false},
-    {"power", "W", COLUMNS_POWER, NULL, false},
-    {"energy", "pJ/FLOP", COLUMNS_ENERGY, NULL, false},
-    {"vs ref", "hot", COLUMNS_SPEEDUP, NULL, false},
-    {"vs ref", "kernel", COLUMNS_KERNEL, NULL, false},
-    {"vs ref", "steady", COLUMNS_STEADY_SPEEDUP, NULL, false},
-    {"blocks", "", COLUMNS_BLOCKS, NULL, true},
-    {"waves", "", COLUMNS_WAVES, NULL, true},
-    {"clock", "MHz", 0, cell_clock, true},
-    {"error", "max abs", COLUMNS_ERROR, NULL, true},
+    {"source", "", false, 0, source_of, 0},
+    {"hot", "us", false, COLUMNS_HOT, NULL, 0},
+    {"&plusmn;", "% of hot", false, 0, width_of, 2},
+    {"cold", "us", false, COLUMNS_COLD, NULL, 0},
+    {"steady", "us", false, COLUMNS_STEADY, NULL, 0},
+    {"rate", "TFLOP/s", false, COLUMNS_RATE, NULL, 0},
+    {"rate", "GB/s", false, 0, bandwidth_of, 0},
+    {"roof", "% of peak", false, COLUMNS_ROOF, NULL, 0},
+    {"steady", "TFLOP/s", false, COLUMNS_STEADY_RATE, NULL, 0},
+    {"power", "W", false, COLUMNS_POWER, NULL, 0},
+    {"energy", "pJ/FLOP", false, COLUMNS_ENERGY, NULL, 0},
+    {"vs ref", "hot", false, COLUMNS_SPEEDUP, NULL, 0},
+    {"vs ref", "kernel", false, COLUMNS_KERNEL, NULL, 0},
+    {"vs ref", "steady", false, COLUMNS_STEADY_SPEEDUP, NULL, 0},
+    {"blocks", "", true, COLUMNS_BLOCKS, NULL, 0},
+    {"waves", "", true, COLUMNS_WAVES, NULL, 0},
+    {"clock", "MHz", true, 0, clock_of, 0},
+    {"error", "max abs", true, COLUMNS_ERROR, NULL, 0},
 };
 enum { COLUMN_SOURCE, COLUMN_HOT, COLUMN_COUNT = sizeof columns / sizeof *columns, CROWDED = 13 };
 /* The rows with a time for each one that DRAM bounds, at most, so that bytes have a column; the data of the figure of
@@ -77,8 +71,13 @@ enum { ROWS_PER_BANDWIDTH_MAX = 4 };
 static struct column_cell cell_of(const struct page *page, const struct merge_row *row, size_t column) {
   const enum cell_status status = row->row->record->status;
   const bool is_timed = record_is_timed(row->row->record);
-  if (columns[column].cell != NULL) return columns[column].cell(page, row);
-  struct column_cell cell = {.number = columns_number(row->row, columns[column].id)};
+  struct column_cell cell;
+  if (columns[column].number != NULL) {
+    cell.number = columns[column].number(page, row);
+    units_format_fixed(cell.number, columns[column].decimals, cell.text);
+    return cell;
+  }
+  cell.number = columns_number(row->row, columns[column].id);
   columns_text(row->row, columns[column].id, cell.text);
   /* What has no time at all says so in one word. */
   if (column == COLUMN_HOT && (status != CELL_ok || !is_timed))
@@ -119,7 +118,7 @@ static struct shown columns_shown(const struct page *page) {
     for (size_t i = 0; i < page->row_count; ++i) filled += isfinite(cell_of(page, &page->rows[i], c).number);
     shown.is_constant[c] = is_constant(page, c, filled);
     shown.column[c] = c == COLUMN_HOT || (filled > 0 && !shown.is_constant[c]);
-    if (columns[c].cell == cell_bandwidth && filled * ROWS_PER_BANDWIDTH_MAX < timed) shown.column[c] = false;
+    if (columns[c].number == bandwidth_of && filled * ROWS_PER_BANDWIDTH_MAX < timed) shown.column[c] = false;
     shown.count += shown.column[c];
   }
   return shown;
