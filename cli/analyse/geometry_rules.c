@@ -18,10 +18,6 @@ static double serial_badness(const struct rules_row *row, uint32_t pass) {
   return scaling_serial_pairs(row->shape, &row->metrics->pass[pass]) - 1;
 }
 
-static const char *missing_axes(const struct pass_metrics *m) {
-  return m->covers_b ? "H" : m->covers_h ? "B" : "B*H";
-}
-
 /* The group's evidence: blocks, then time, against B*H. Empty without a second row. */
 static void put_serial_growth(const struct rules_row *row, uint32_t pass, char out[FINDING_TEXT_MAX]) {
   out[0] = 0;
@@ -70,7 +66,10 @@ bool geometry_rules_grid_misses_bh(const struct rules_row *row, struct finding *
   rules_put(f->advice,
             "put %s on a grid axis: grid (%" PRIu64 ",%" PRIu64 ",%" PRIu64 ") = %" PRIu64
             " blocks, one (batch, head) pair each",
-            missing_axes(m), grid[0], grid[1], grid[2], m->blocks * factor);
+            m->covers_b   ? "H"
+            : m->covers_h ? "B"
+                          : "B*H",
+            grid[0], grid[1], grid[2], m->blocks * factor);
   f->change = CHANGE_grid_bh;
   rules_promise_ratio(row,
                       (double)factor * gain_blocks(row->device, m->blocks, m->resident_blocks) /

@@ -10,22 +10,18 @@
 
 enum { SMEM_STEP_BYTES = 128 };
 
-static uint32_t resident_warps(const struct pass_metrics *m) {
-  return m->resident_blocks * ((m->threads_per_block + 31) / 32);
-}
-
 /* Full GPUs only: below one wave more resident blocks would find no work. Nor do more warps help where a pipe is busy
  * half of the time. */
 static double occupancy_lack(const struct rules_row *row, uint32_t pass, const char *resource) {
   const struct pass_metrics *m = &row->metrics->pass[pass];
+  const uint32_t warps = m->resident_blocks * ((m->threads_per_block + 31) / 32);
   const bool limits = strcmp(m->limited_by, resource) == 0 && m->resident_blocks > 0;
   const bool busy =
       row->roofs.known && row->roofs.share[row->roofs.mode][row->roofs.nearest] >= finding_limits.busy_pipe_min;
   const bool gains =
       gain_residency((m->resident_blocks + 1.0) / m->resident_blocks) >= finding_limits.residency_gain_min;
-  return limits && gains && !busy && m->waves >= 1 && resident_warps(m) <= finding_limits.few_warps_max
-             ? 1 - m->occupancy_ratio
-             : 0;
+  return limits && gains && !busy && m->waves >= 1 && warps <= finding_limits.few_warps_max ? 1 - m->occupancy_ratio
+                                                                                            : 0;
 }
 
 /* The most bytes of shared memory per block, in whole steps, with which one more block fits; 0: its registers or its

@@ -77,12 +77,6 @@ static double shared_bytes(const struct record *r, const struct metrics *m, enum
   return applies ? m->traffic.reread_ratio * m->traffic.held_bytes * (readers + 1.0) : (double)NAN;
 }
 
-/* Exponentials: one per score. */
-static double score_count(const struct record *r) {
-  const struct attn_problem *s = &r->attn_case.shape;
-  return (double)work_pairs(s);
-}
-
 static void fill_modelled(const struct record *r, const struct metrics *m, const struct device_info *dev,
                           enum time_mode mode, struct roofs *out) {
   const struct rates *rate = rates_of(dev);
@@ -92,7 +86,8 @@ static void fill_modelled(const struct record *r, const struct metrics *m, const
   share[PIPE_DRAM] = stays_in_l2 ? (double)NAN : over(m->bytes, roofs_dram_gb_per_s(dev) * 1e3) / us;
   share[PIPE_PRODUCTS] =
       over(m->flops, roofs_products_rate(dev, out->products, r->attn_case.shape.dtype) * clk_per_us) / us;
-  share[PIPE_EX2] = over(score_count(r), rate->ex2_per_clk_sm * clk_per_us) / us;
+  share[PIPE_EX2] =
+      over((double)work_pairs(&r->attn_case.shape), rate->ex2_per_clk_sm * clk_per_us) / us; /* one per score */
   share[PIPE_L2] =
       m->traffic.known ? over(m->traffic.requested_bytes, roofs_l2_gb_per_s(dev) * 1e3) / us : (double)NAN;
   share[PIPE_SHARED] = over(shared_bytes(r, m, out->products), rate->shared_bytes_per_clk_sm * clk_per_us) / us;

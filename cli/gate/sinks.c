@@ -323,17 +323,19 @@ const char *sinks_row_text(const struct compare_row *row) {
 
 /* ---- numbers ------------------------------------------------------------------------------------------------- */
 
-static void signed_percent(double ratio, char out[UNITS_TEXT_MAX]) {
-  char digits[UNITS_TEXT_MAX];
+static struct sinks_percent signed_percent(double ratio) {
   const double percent = (ratio - 1) * 100;
-  units_format_fixed(fabs(percent), 2, digits);
-  snprintf(out, UNITS_TEXT_MAX, "%s%s", percent < 0 && strcmp(digits, "0.00") != 0 ? "-" : "+", digits);
+  const struct units_text digits = units_fixed(fabs(percent), 2);
+  struct sinks_percent out;
+  snprintf(out.text, sizeof out.text, "%s%s", percent < 0 && strcmp(digits.text, "0.00") != 0 ? "-" : "+",
+           digits.text);
+  return out;
 }
 
-void sinks_percent(double ratio, char out[COMPARE_PERCENT_MAX]) {
-  char text[UNITS_TEXT_MAX];
-  signed_percent(ratio, text);
-  snprintf(out, COMPARE_PERCENT_MAX, isfinite(ratio) ? "%.24s %%" : "-", text);
+struct sinks_percent sinks_percent(double ratio) {
+  struct sinks_percent out;
+  snprintf(out.text, sizeof out.text, isfinite(ratio) ? "%.24s %%" : "-", signed_percent(ratio).text);
+  return out;
 }
 
 /* Too few processes give an interval of less confidence, which is no bound. The last digits are not to decide. */
@@ -341,13 +343,6 @@ static const double least_confidence = COMPARE_CONFIDENCE - 1e-9;
 
 static bool has_bounds(const struct compare_row *row) {
   return isfinite(row->ci_low) && isfinite(row->ci_high) && row->confidence > least_confidence;
-}
-
-static void bounds_text(const struct compare_row *row, char out[COMPARE_PERCENT_MAX]) {
-  char low[UNITS_TEXT_MAX], high[UNITS_TEXT_MAX];
-  signed_percent(row->ci_low, low);
-  signed_percent(row->ci_high, high);
-  snprintf(out, COMPARE_PERCENT_MAX, has_bounds(row) ? "%.10s to %.10s %%" : "-", low, high);
 }
 
 static void side_text(const struct compare_side *side, char median[UNITS_TEXT_MAX], char processes[16]) {
@@ -361,8 +356,9 @@ struct sinks_numbers sinks_numbers(const struct compare_row *row) {
   char base[16], now[16];
   side_text(&row->base, out.base, base);
   side_text(&row->now, out.now, now);
-  sinks_percent(row->ratio, out.change);
-  bounds_text(row, out.bounds);
+  snprintf(out.change, sizeof out.change, "%s", sinks_percent(row->ratio).text);
+  snprintf(out.bounds, sizeof out.bounds, has_bounds(row) ? "%.10s to %.10s %%" : "-",
+           signed_percent(row->ci_low).text, signed_percent(row->ci_high).text);
   snprintf(out.processes, sizeof out.processes, "%s+%s", base, now);
   return out;
 }
@@ -403,15 +399,13 @@ static void add_to_group(const struct compare_row *row, struct group *group) {
 
 /* ": -3.29 % to -1.20 %, bounds -5.60 % to +0.51 %" */
 static void append_changes(const struct group *group, char out[COMPARE_LINE_MAX]) {
-  char low[COMPARE_PERCENT_MAX], high[COMPARE_PERCENT_MAX];
+  const struct sinks_percent least = sinks_percent(group->least), most = sinks_percent(group->most);
   if (!isfinite(group->least)) return;
-  sinks_percent(group->least, low);
-  sinks_percent(group->most, high);
-  text_append(out, COMPARE_LINE_MAX, ": %s", low);
-  if (strcmp(low, high) != 0) text_append(out, COMPARE_LINE_MAX, " to %s", high);
-  sinks_percent(group->ci_low, low);
-  sinks_percent(group->ci_high, high);
-  if (group->has_bounds) text_append(out, COMPARE_LINE_MAX, ", bounds %s to %s", low, high);
+  text_append(out, COMPARE_LINE_MAX, ": %s", least.text);
+  if (strcmp(least.text, most.text) != 0) text_append(out, COMPARE_LINE_MAX, " to %s", most.text);
+  if (group->has_bounds)
+    text_append(out, COMPARE_LINE_MAX, ", bounds %s to %s", sinks_percent(group->ci_low).text,
+                sinks_percent(group->ci_high).text);
 }
 
 bool sinks_group_text(const struct compare *compare, const struct compare_row *row, char out[COMPARE_LINE_MAX]) {

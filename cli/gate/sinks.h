@@ -57,7 +57,10 @@ bool sinks_group_text(const struct compare *, const struct compare_row *, char o
 const char *sinks_row_text(const struct compare_row *);
 
 /* A ratio as a change: 1.031 is "+3.10 %"; "-" when not finite. */
-void sinks_percent(double ratio, char out[COMPARE_PERCENT_MAX]);
+struct sinks_percent {
+  char text[COMPARE_PERCENT_MAX];
+};
+struct sinks_percent sinks_percent(double ratio);
 /* A row's numbers; "-" where one is not known. */
 struct sinks_numbers {
   char base[UNITS_TEXT_MAX], now[UNITS_TEXT_MAX]; /* medians in microseconds */

@@ -1,5 +1,5 @@
 /* A comparison as annotations of a CI log. */
-#include <string.h>
+#include <math.h>
 
 #include "cli/gate/sinks.h"
 
@@ -14,13 +14,13 @@ static void put_difference(FILE *file, const struct compare *compare, const stru
 }
 
 static void put_row(FILE *file, const struct compare *compare, const struct compare_row *row) {
-  char title[64], change[COMPARE_PERCENT_MAX], command[COMPARE_COMMAND_MAX];
+  char title[64], command[COMPARE_COMMAND_MAX];
   snprintf(title, sizeof title, "attnbench: %s", verdict_name(row->verdict));
   put_start(file, compare, sinks_row_fails(compare, row), title);
-  sinks_percent(row->ratio, change);
   again_command(compare, row, command, sizeof command);
   markup_put(file, markup_annotation_text, "%s %s %s", row->key, row->variant, time_mode_name(row->mode));
-  if (strcmp(change, "-") != 0) markup_put(file, markup_annotation_text, " changed by %s", change);
+  if (isfinite(row->ratio))
+    markup_put(file, markup_annotation_text, " changed by %s", sinks_percent(row->ratio).text);
   markup_put(file, markup_annotation_text, ": %s%%0Aagain: %s\n", sinks_row_text(row), command);
 }
 
@@ -36,11 +36,17 @@ static void put_suite(FILE *file, const struct compare *compare) {
 /* Rows that fail, and those that only the settings let pass. */
 static bool is_annotated(const struct compare_row *row) { return verdict_exit_code(row->verdict) != EXIT_CODE_OK; }
 
-static size_t count_all(const struct compare *compare) {
-  size_t count = suite_is_annotated(compare);
-  for (size_t i = 0; i < compare->difference_count; ++i) count += compare->difference[i].fatal;
-  for (size_t i = 0; i < compare->row_count; ++i) count += is_annotated(&compare->rows[i]);
-  return count;
+/* Writes the first of them, and returns how many there are in all. */
+static size_t put_first(FILE *file, const struct compare *compare, size_t most) {
+  size_t all = 0;
+  for (size_t i = 0; i < compare->difference_count; ++i) {
+    if (compare->difference[i].fatal && all++ < most) put_difference(file, compare, &compare->difference[i]);
+  }
+  if (suite_is_annotated(compare) && all++ < most) put_suite(file, compare);
+  for (size_t i = 0; i < compare->row_count; ++i) {
+    if (is_annotated(&compare->rows[i]) && all++ < most) put_row(file, compare, &compare->rows[i]);
+  }
+  return all;
 }
 
 /* A comparison that fails without any row or difference to blame compared nothing. */
@@ -50,26 +56,12 @@ static void put_outcome(FILE *file, const struct compare *compare) {
 }
 
 struct status verdict_annotations_write(const struct compare *compare, FILE *file) {
-  const size_t all = count_all(compare),
+  const size_t all = put_first(file, compare, 0),
                most = all > MARKUP_ANNOTATIONS_MAX ? MARKUP_ANNOTATIONS_MAX - 1 : MARKUP_ANNOTATIONS_MAX;
-  size_t shown = 0;
-  for (size_t i = 0; i < compare->difference_count && shown < most; ++i) {
-    if (!compare->difference[i].fatal) continue;
-    put_difference(file, compare, &compare->difference[i]);
-    ++shown;
-  }
-  if (suite_is_annotated(compare) && shown < most) {
-    put_suite(file, compare);
-    ++shown;
-  }
-  for (size_t i = 0; i < compare->row_count && shown < most; ++i) {
-    if (!is_annotated(&compare->rows[i])) continue;
-    put_row(file, compare, &compare->rows[i]);
-    ++shown;
-  }
-  if (all > shown) {
+  put_first(file, compare, most);
+  if (all > most) {
     put_start(file, compare, compare->exit_code != EXIT_CODE_OK, "attnbench");
-    markup_put(file, markup_annotation_text, "and %zu more, none worse than these; %s\n", all - shown,
+    markup_put(file, markup_annotation_text, "and %zu more, none worse than these; %s\n", all - most,
                sinks_counts_text(compare).text);
   }
   if (all == 0 && compare->exit_code != EXIT_CODE_OK) put_outcome(file, compare);

@@ -60,12 +60,6 @@ static size_t put_rows(FILE *file, const struct compare *compare, uint64_t left[
   return more;
 }
 
-/* What the rows that are not shown are. */
-static void put_rest(FILE *file, size_t more, const uint64_t left[COMPARE_VERDICT_COUNT]) {
-  if (more == 0) return;
-  fprintf(file, "\nand %zu more, none worse than these: %s\n", more, sinks_verdicts_text(left).text);
-}
-
 static void put_groups(FILE *file, const struct compare *compare) {
   char line[COMPARE_LINE_MAX];
   for (size_t i = 0; i < compare->row_count; ++i) {
@@ -96,7 +90,7 @@ static void put_all(const void *data, FILE *file) {
   put_differences(file, compare, true, "Not comparable:");
   uint64_t left[COMPARE_VERDICT_COUNT] = {0};
   const size_t more = put_rows(file, compare, left);
-  put_rest(file, more, left);
+  if (more > 0) fprintf(file, "\nand %zu more, none worse than these: %s\n", more, sinks_verdicts_text(left).text);
   put_groups(file, compare);
   put_commands(file, compare);
   put_differences(file, compare, false, "Remarks:");

@@ -74,12 +74,11 @@ static struct status check_stdin(const struct options *o) {
                      names[0], names[1]);
 }
 
-static bool has_cases(const struct options *o) { return o->sweep != NULL || o->shape.count > 0; }
-
 static struct status check_gate(const struct options *o) {
+  const bool has_cases = o->sweep != NULL || o->shape.count > 0;
   if (o->verb == VERB_GATE && o->from != NULL && o->journal != NULL)
     return status_make(STATUS_USAGE, "--journal: nothing is measured with --from, so there is no journal to write");
-  if (o->verb != VERB_GATE || (o->selftest && (o->from == NULL) != !has_cases(o))) return status_ok();
+  if (o->verb != VERB_GATE || (o->selftest && (o->from == NULL) != !has_cases)) return status_ok();
   return status_make(STATUS_USAGE,
                      "gate needs --selftest and one of --sweep, --shape and --from, for example: %s; to judge a "
                      "change use attnbench ab or compare",

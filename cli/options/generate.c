@@ -143,10 +143,6 @@ static void put_values(FILE *out, const char *current, const char *values) {
   }
 }
 
-static void put_options(FILE *out, const char *current, enum verb verb) {
-  EACH_OPTION(row, verb) put_word(out, current, row->name, strlen(row->name), row->help);
-}
-
 /* Names that continue what is typed; of a list, "hot,co", its last one. Returns how many. */
 static size_t put_names(FILE *out, const char *current, const char *(*names)(size_t)) {
   const char *comma = strrchr(current, ','), *name;
@@ -181,7 +177,7 @@ void generate_words(const char *const *words, size_t count, FILE *out) {
   if (row != NULL && row->kind != OPTION_FLAG && !options_table_is_joined(row)) {
     put_value_of(out, current, row);
   } else if (current[0] == '-') {
-    put_options(out, current, verb);
+    EACH_OPTION(option, verb) put_word(out, current, option->name, strlen(option->name), option->help);
   } else if (count < 2) {
     put_verbs(out, current);
   } else {

@@ -32,10 +32,6 @@ static struct status read_variable(const char *name, uint64_t otherwise, uint64_
   return status_make(STATUS_USAGE, "--shard auto: %s is \"%.40s\", not a whole number; give --shard I/N", name, text);
 }
 
-static bool is_there(const struct launcher *launcher) {
-  return getenv(launcher->index) != NULL && getenv(launcher->count) != NULL;
-}
-
 /* Multiplies the parts that there are by those of this launcher. */
 static struct status take_part(const struct launcher *launcher, uint64_t *index, uint64_t *count) {
   uint64_t id, of, first, step;
@@ -58,7 +54,7 @@ static struct status take_part(const struct launcher *launcher, uint64_t *index,
 static struct status take_first(const struct launcher *launchers, size_t launcher_count, bool *is_any,
                                 uint64_t *index, uint64_t *count) {
   for (size_t i = 0; i < launcher_count; ++i) {
-    if (!is_there(&launchers[i])) continue;
+    if (getenv(launchers[i].index) == NULL || getenv(launchers[i].count) == NULL) continue;
     *is_any = true;
     return take_part(&launchers[i], index, count);
   }

@@ -372,13 +372,9 @@ static bool is_word(const char *word, const char *name, size_t length) {
   return word != NULL && strlen(word) == length && strncmp(word, name, length) == 0;
 }
 
-static bool has_name(const struct option_row *row, const char *name, size_t length) {
-  return is_word(row->name, name, length) || is_word(row->letter, name, length);
-}
-
 const struct option_row *options_table_find(enum verb verb, const char *name, size_t length) {
   EACH_OPTION(row, verb) {
-    if (has_name(row, name, length)) return row;
+    if (is_word(row->name, name, length) || is_word(row->letter, name, length)) return row;
   }
   return NULL;
 }

@@ -65,10 +65,6 @@ struct status findings_part_count(const struct report *report, size_t out[FINDIN
 
 /* ---- a variant's line ------------------------------------------------------------------------------------------ */
 
-static bool is_of(const struct merge_row *row, const struct entry *entry) {
-  return row->series == entry->series && has_finding(row, (enum finding_id)entry->fold.kind);
-}
-
 static void put_link(FILE *file, const struct merge_row *row, bool is_first, bool is_worst) {
   fprintf(file, "%s<a href=\"#row-%zu\">", is_first ? "" : " &middot; ", row->number);
   html_breakable(file, row->row->record->attn_case.key);
@@ -86,7 +82,8 @@ static void put_rows(const struct page *page, FILE *file, const struct entry *en
   if (entry->fold.count > 1) fprintf(file, " <details><summary>and %zu more</summary>", entry->fold.count - 1);
   for (size_t i = 0; i < page->row_count; ++i) {
     const struct merge_row *row = &page->rows[i];
-    if (!is_of(row, entry) || row->row == entry->fold.worst) continue;
+    if (row->series != entry->series || row->row == entry->fold.worst) continue;
+    if (!has_finding(row, (enum finding_id)entry->fold.kind)) continue;
     put_link(file, row, is_first, false);
     is_first = false;
   }

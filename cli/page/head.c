@@ -45,11 +45,6 @@ static void put_device(FILE *file, const struct device_info *device) {
   }
 }
 
-static void put_driver(FILE *file, const struct device_info *device) {
-  if (report_roofs_are_unknown(device)) put_fact(file, "Roofs", "%s", REPORT_NO_ROOFS);
-  if (device->kind != DEVICE_CPU && device->driver[0] != '\0') put_fact(file, "Driver", "%s", device->driver);
-}
-
 /* The SM clock that rows were measured at, and the highest there is. */
 static void put_clocks(FILE *file, const struct report *report) {
   const struct device_info *device = &report->journal->device;
@@ -133,7 +128,10 @@ static void put_facts(const struct merge_source *source, FILE *file, bool is_fol
   put_program(file, run);
   put_fact(file, "Planned for", "%s", journal->has_planned_device ? journal->planned_device.name : "");
   fputs(is_folded ? "</dl>\n<dl>" : "</dl>\n<details><summary>More about the run</summary>\n<dl>", file);
-  if (journal->has_device) put_driver(file, &journal->device);
+  if (journal->has_device && report_roofs_are_unknown(&journal->device))
+    put_fact(file, "Roofs", "%s", REPORT_NO_ROOFS);
+  if (journal->has_device && journal->device.kind != DEVICE_CPU)
+    put_fact(file, "Driver", "%s", journal->device.driver);
   put_fact(file, "Cards", "%s", cards);
   if (journal->has_device) put_clocks(file, source->report);
   put_fact(file, "Filter", "%s", run->filter);

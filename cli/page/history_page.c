@@ -16,8 +16,6 @@ enum { MARK_ROWS = 2, MARK_FIRST = CURVE_BOTTOM + 13, MARK_ROW_HEIGHT = 12 };
 
 /* ---- table of changes ---------------------------------------------------------------------------------------- */
 
-static size_t number_of(const struct history_item *item) { return (size_t)(item->series - item->history->series); }
-
 /* Which columns say anything: days say nothing of runs in the order of their commits. */
 struct shown {
   bool date, doubt;
@@ -48,7 +46,7 @@ static void put_change(const struct history_item *item, struct shown shown, FILE
     fprintf(file, "%s to %s", history_sinks_percent(change->point.low).text,
             history_sinks_percent(change->point.high).text);
   fprintf(file, "</td><td class=\"n\" data-label=\"left\">%s</td><th scope=\"row\"><a href=\"#series-%zu\">",
-          change != NULL ? history_sinks_percent(change->left).text : "", number_of(item));
+          change != NULL ? history_sinks_percent(change->left).text : "", (size_t)(series - item->history->series));
   html_breakable(file, series->key);
   html_put(file, "</a></th><td>%s</td><td>%s</td>", series->variant, time_mode_name(series->mode));
   if (shown.date) html_put(file, "<td>%s</td>", day);
@@ -100,16 +98,12 @@ static double value_at(const struct curve *curve, size_t at) {
 
 static bool has_drift(const struct history_series *series) { return !isnan(series->drift); }
 
-static double mean_of(const struct history *history, const struct history_series *series) {
-  double sum = 0;
-  for (size_t i = 0; i < series->count; ++i) sum += history_value(history, series, &series->points[i]);
-  return sum / (double)series->count;
-}
-
 /* The first level; where there is one level alone, its mean; of a series that drifts, where its line begins. */
 static double base_of(const struct history *history, const struct history_series *series) {
+  double sum = 0;
   if (series->change_count > 0) return series->changes[0].point.before;
-  return mean_of(history, series) - (has_drift(series) ? series->drift / 2 : 0);
+  for (size_t i = 0; i < series->count; ++i) sum += history_value(history, series, &series->points[i]);
+  return sum / (double)series->count - (has_drift(series) ? series->drift / 2 : 0);
 }
 
 static struct curve curve_of(const struct history *history, const struct history_series *series, FILE *file) {
@@ -246,10 +240,8 @@ static void put_curve(const struct history *history, const struct history_series
   fputs("</svg></figure>\n", file);
 }
 
-static bool has_changed(const struct history_series *series) { return series->change_count > 0 || has_drift(series); }
-
 static bool is_drawn(const struct history_series *series, bool changed) {
-  return series->count > 1 && has_changed(series) == changed;
+  return series->count > 1 && (series->change_count > 0 || has_drift(series)) == changed;
 }
 
 static void put_curves(const struct history *history, bool changed, FILE *file) {

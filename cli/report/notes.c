@@ -37,12 +37,14 @@ static struct doubt doubt_of(const struct report *report, const char *variant, e
   return doubt;
 }
 
-/* Is this row its variant's first? */
-static bool leads_variant(const struct report *report, size_t index) {
-  for (size_t i = 0; i < index; ++i) {
-    if (strcmp(report->records[i].variant, report->records[index].variant) == 0) return false;
+/* Calls `print` for each variant of the report, in the order of their first rows. */
+static void each_variant(FILE *file, const struct report *report,
+                         void (*print)(FILE *, const struct report *, const char *variant)) {
+  for (size_t i = 0; i < report->row_count; ++i) {
+    size_t first = 0;
+    while (strcmp(report->records[first].variant, report->records[i].variant) != 0) ++first;
+    if (first == i) print(file, report, report->records[i].variant);
   }
-  return true;
 }
 
 static void print_doubt(FILE *file, const char *variant, enum time_mode mode, const struct doubt *doubt) {
@@ -66,14 +68,10 @@ static void print_doubt(FILE *file, const char *variant, enum time_mode mode, co
                  busy);
 }
 
-static void print_doubts(FILE *file, const struct report *report) {
-  const bool by_hand = report->journal->run.started_utc[0] == '\0';
-  for (size_t i = 0; i < report->row_count && !by_hand; ++i) {
-    if (!leads_variant(report, i)) continue;
-    for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; ++mode) {
-      const struct doubt doubt = doubt_of(report, report->records[i].variant, mode);
-      if (doubt.rows > 0) print_doubt(file, report->records[i].variant, mode, &doubt);
-    }
+static void print_doubts(FILE *file, const struct report *report, const char *variant) {
+  for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; ++mode) {
+    const struct doubt doubt = doubt_of(report, variant, mode);
+    if (doubt.rows > 0) print_doubt(file, variant, mode, &doubt);
   }
 }
 
@@ -194,7 +192,7 @@ static void print_reference(FILE *file, const struct report *report) {
 }
 
 /* A library that timed plans of its own. */
-static void print_choices_of(FILE *file, const struct report *report, const char *variant) {
+static void print_choices(FILE *file, const struct report *report, const char *variant) {
   size_t rows = 0, others = 0;
   uint32_t most = 0;
   for (size_t i = 0; i < report->row_count; ++i) {
@@ -210,12 +208,6 @@ static void print_choices_of(FILE *file, const struct report *report, const char
                    "%s timed the plans that its library offers, up to %" PRIu32
                    " for a case, and took the fastest: another one than the first in %zu of %zu %s",
                    variant, most, others, rows, rows == 1 ? "case" : "cases");
-}
-
-static void print_choices(FILE *file, const struct report *report) {
-  for (size_t i = 0; i < report->row_count; ++i) {
-    if (leads_variant(report, i)) print_choices_of(file, report, report->records[i].variant);
-  }
 }
 
 static bool has_kernels_alone(const struct report_row *row) {
@@ -267,7 +259,7 @@ static bool depends_on_data(const struct record *record) {
 }
 
 /* Of each variant the row that growing maxima slow down most. */
-static void print_dependence_of(FILE *file, const struct report *report, const char *variant) {
+static void print_dependence(FILE *file, const struct report *report, const char *variant) {
   const struct record *worst = NULL;
   size_t rows = 0;
   for (size_t i = 0; i < report->row_count; ++i) {
@@ -283,12 +275,6 @@ static void print_dependence_of(FILE *file, const struct report *report, const c
       "most %.2fx at %s",
       variant, rows, rows == 1 ? "row" : "rows", 100 * (RECORD_DEPENDENCE_MOST - 1), worst->data_dependence_ratio,
       worst->attn_case.key);
-}
-
-static void print_dependence(FILE *file, const struct report *report) {
-  for (size_t i = 0; i < report->row_count; ++i) {
-    if (leads_variant(report, i)) print_dependence_of(file, report, report->records[i].variant);
-  }
 }
 
 static void print_injected(FILE *file, const struct report *report) {
@@ -433,17 +419,17 @@ void notes_planned(FILE *file, const struct report *report) {
 struct status notes_print(FILE *file, const struct report *report, const struct text_fit *fit) {
   if (fit == NULL) return print_reasons(file, report);
   print_legend(file, report, fit);
-  print_doubts(file, report);
+  if (report->journal->run.started_utc[0] != '\0') each_variant(file, report, print_doubts);
   print_intervals(file, report);
   print_reference(file, report);
   if (text_fit_shows(fit, "vs ref", "kernel")) print_kernels_alone(file, report);
-  print_choices(file, report);
+  each_variant(file, report, print_choices);
   print_steady(file, report, fit);
   print_unsteady_ratios(file, report);
   print_unsteady_clocks(file, report);
   print_sentinel(file, report);
   print_injected(file, report);
-  print_dependence(file, report);
+  each_variant(file, report, print_dependence);
   print_quantisation(file, report);
   print_conventions(file, report);
   text_fit_print(file, fit, "--csv and --json");

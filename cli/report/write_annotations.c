@@ -4,10 +4,6 @@
 #include "cli/base/markup.h"
 #include "cli/report/report.h"
 
-static bool has_failed(const struct report_row *row) {
-  return cell_status_exit_code(row->record->status) != EXIT_CODE_OK;
-}
-
 static void put_row(FILE *file, const struct report *report, const struct record *record) {
   char title[64];
   snprintf(title, sizeof title, "attnbench: %s", cell_status_name(record->status));
@@ -23,19 +19,24 @@ static void put_incomplete(FILE *file, const struct report *report) {
   fprintf(file, "%zu of %" PRIu64 " cells: the run did not come to its end\n", report->row_count, wanted);
 }
 
+/* Writes the first rows that failed, and returns how many did. */
+static size_t put_first(FILE *file, const struct report *report, size_t most) {
+  size_t all = 0;
+  for (size_t i = 0; i < report->row_count; ++i) {
+    const struct record *record = report->rows[i].record;
+    if (cell_status_exit_code(record->status) != EXIT_CODE_OK && all++ < most) put_row(file, report, record);
+  }
+  return all;
+}
+
 struct status report_write_annotations(const struct report *report, FILE *file) {
-  size_t all = 0, shown = 0;
-  for (size_t i = 0; i < report->row_count; ++i) all += has_failed(&report->rows[i]);
+  const size_t all = put_first(file, report, 0);
   /* Room for the one on a run that was cut short, and for the one that counts the rest. */
   const size_t most = all > MARKUP_ANNOTATIONS_MAX - 1 ? MARKUP_ANNOTATIONS_MAX - 2 : all;
   put_incomplete(file, report);
-  for (size_t i = 0; i < report->row_count && shown < most; ++i) {
-    if (!has_failed(&report->rows[i])) continue;
-    put_row(file, report, report->rows[i].record);
-    ++shown;
-  }
-  if (all == shown) return status_ok();
+  put_first(file, report, most);
+  if (all == most) return status_ok();
   markup_annotation_start(file, true, report->journal->run.sweep_path, "attnbench");
-  fprintf(file, "and %zu more of %zu rows failed\n", all - shown, report->row_count);
+  fprintf(file, "and %zu more of %zu rows failed\n", all - most, report->row_count);
   return status_ok();
 }

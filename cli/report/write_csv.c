@@ -63,10 +63,8 @@ static const struct field run_fields[] = {
 
 /* ---- cells --------------------------------------------------------------------------------------------------- */
 
-static void put_text(FILE *file, const char *text) { markup_csv(file, text, markup_put_char); }
-
 static void put_item(FILE *file, const cJSON *item) {
-  if (cJSON_IsString(item)) put_text(file, item->valuestring);
+  if (cJSON_IsString(item)) markup_csv(file, item->valuestring, markup_put_char);
   if (cJSON_IsRaw(item)) fputs(item->valuestring, file); /* a number */
   if (cJSON_IsBool(item)) fputs(cJSON_IsTrue(item) ? "true" : "false", file);
   for (const cJSON *element = item->child; element != NULL; element = element->next) {

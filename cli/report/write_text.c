@@ -223,8 +223,9 @@ static void print_growths_left_out(FILE *file, const size_t left_out[SCALING_VER
 }
 
 /* Of a diagnosis all rows. Else of each group the row with the most pairs; where these are many, those that deserve
- * a look. Writes a heading and a table, and nothing without groups. */
-static void print_growths(FILE *file, const struct report *report, struct growth *growths) {
+ * a look. Writes a heading and a table, and nothing without groups. Fails only for lack of memory. */
+static struct status print_growths(FILE *file, const struct report *report) {
+  OWNED_ARRAY(struct growth, growths, report->row_count, "rows of a table");
   size_t count = 0, shown = 0, left_out[SCALING_VERDICT_COUNT] = {0};
   for (size_t i = 0; i < report->row_count; ++i) {
     const struct report_row *row = &report->rows[i];
@@ -243,7 +244,7 @@ static void print_growths(FILE *file, const struct report *report, struct growth
       ++left_out[growths[i].to->scaling.verdict];
     }
   }
-  if (count == 0) return;
+  if (count == 0) return status_ok();
   if (shown > 0) qsort(growths, shown, sizeof *growths, compare_growth);
   const struct text_table table =
       TEXT_TABLE(growth_columns, GROWTH_COLUMN_COUNT, growths, shown, fill_growth_cells, .short_column = 2);
@@ -254,22 +255,10 @@ static void print_growths(FILE *file, const struct report *report, struct growth
     text_fit_print(file, &fit, "--csv and --json");
   }
   print_growths_left_out(file, left_out);
-}
-
-/* Fails only for lack of memory. */
-static struct status print_scaling(FILE *file, const struct report *report) {
-  OWNED_ARRAY(struct growth, growths, report->row_count, "rows of a table");
-  print_growths(file, report, growths);
   return status_ok();
 }
 
 /* ---- parts --------------------------------------------------------------------------------------------------- */
-
-static void print_cards(FILE *file, const struct report *report) {
-  char text[REPORT_CARDS_MAX];
-  report_cards(report, text);
-  if (text[0] != '\0') text_paragraph(file, "cards     ", "%s", text);
-}
 
 /* What makes the times of a run something else than a kernel's own. */
 static void print_profiled(FILE *file, const struct run_info *run) {
@@ -285,7 +274,7 @@ static void print_profiled(FILE *file, const struct run_info *run) {
 static void print_head(FILE *file, const struct report *report) {
   const struct journal_data *journal = report->journal;
   const struct run_info *run = &journal->run;
-  char events[REPORT_EVENTS_MAX];
+  char cards[REPORT_CARDS_MAX], events[REPORT_EVENTS_MAX];
   /* A journal has a start; a table that was typed in has none. */
   if (run->started_utc[0] == '\0') {
     text_paragraph(file, "attnbench ", "did not measure this: times entered by hand");
@@ -296,7 +285,8 @@ static void print_head(FILE *file, const struct report *report) {
   if (report_origin(journal)[0] != '\0') text_paragraph(file, "file      ", "%s", report_origin(journal));
   if (journal->has_device) notes_device(file, &journal->device);
   if (!has_both(report)) notes_planned(file, report);
-  print_cards(file, report);
+  report_cards(report, cards);
+  if (cards[0] != '\0') text_paragraph(file, "cards     ", "%s", cards);
   text_paragraph(file, "sweep     ", "%s (%s)%s%s", run->sweep_name, run->sweep_path,
                  run->sweep_about[0] != '\0' ? ": " : "", run->sweep_about);
   print_profiled(file, run);
@@ -426,7 +416,7 @@ struct status report_write_text(const struct report *report, FILE *file) {
   TRY(is_diagnosis ? notes_print(file, report, NULL) : print_times(file, report, rows));
   TRY(print_bounds(file, report));
   if (!is_diagnosis) TRY(print_findings(file, report, false));
-  TRY(print_scaling(file, report));
+  TRY(print_growths(file, report));
   TRY(print_planned(file, report, rows));
   fputc('\n', file);
   print_counts(file, report);

@@ -6,12 +6,6 @@
 
 #include "cli/base/text.h"
 
-static struct status not_wanted(const struct json_doc *doc, const struct attn_axis *axis, const cJSON *item) {
-  char wanted[AXIS_WANTED_MAX];
-  axes_value_wanted(axis, "\"", wanted);
-  return json_refuse(doc, item, "give %s", wanted);
-}
-
 static struct status read_whole(const struct json_doc *doc, const struct attn_axis *axis, const cJSON *item,
                                 struct axis_value *out) {
   uint64_t value = 0;
@@ -67,13 +61,9 @@ static bool read_sparse(const struct attn_axis *axis, const cJSON *item, struct 
   return end != NULL && *end == '\0';
 }
 
-static bool read_boolean(const cJSON *item, struct axis_value *out) {
-  *out = (struct axis_value){.first = cJSON_IsTrue(item)};
-  return cJSON_IsBool(item);
-}
-
 struct status axis_json_read(const struct json_doc *doc, const struct attn_axis *axis, const cJSON *item,
                              struct axis_value *out) {
+  char wanted[AXIS_WANTED_MAX];
   bool is_read = false;
   switch (axis->kind) {
     case AXIS_WHOLE: return read_whole(doc, axis, item, out);
@@ -84,9 +74,14 @@ struct status axis_json_read(const struct json_doc *doc, const struct attn_axis 
     case AXIS_REAL: is_read = read_real(axis, item, out); break;
     case AXIS_BOUNDS: is_read = read_bounds(axis, item, out); break;
     case AXIS_FLAG:
-    case AXIS_CAUSAL: is_read = read_boolean(item, out); break;
+    case AXIS_CAUSAL:
+      *out = (struct axis_value){.first = cJSON_IsTrue(item)};
+      is_read = cJSON_IsBool(item);
+      break;
   }
-  return is_read ? status_ok() : not_wanted(doc, axis, item);
+  if (is_read) return status_ok();
+  axes_value_wanted(axis, "\"", wanted);
+  return json_refuse(doc, item, "give %s", wanted);
 }
 
 bool axis_json_is_list(const struct attn_axis *axis, const cJSON *array) {

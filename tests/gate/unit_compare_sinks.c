@@ -489,9 +489,7 @@ TEST(percents_read_as_changes) {
   } cases[] = {{1.031, "+3.10 %"}, {0.75, "-25.00 %"}, {1, "+0.00 %"}, {0.99999, "+0.00 %"},
                {2.5, "+150.00 %"}, {NAN, "-"},         {INFINITY, "-"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-    char text[COMPARE_PERCENT_MAX];
-    sinks_percent(cases[i].ratio, text);
-    assert_string_equal(text, cases[i].text);
+    assert_string_equal(sinks_percent(cases[i].ratio).text, cases[i].text);
   }
 }
 
