@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "cli/analyse/gain.h"
+#include "cli/base/sorting.h"
 #include "kernels/problem/work.h"
 
 /* With more blocks than this an SM has a hundred of them, so that none but the longest one matters: the simulation
@@ -260,8 +261,7 @@ static void list_items(struct items *items, struct blocks *out) {
 }
 
 static int longest_first(const void *a, const void *b) {
-  const double left = *(const double *)a, right = *(const double *)b;
-  return (left < right) - (left > right);
+  return SORTING_ORDER(*(const double *)b, *(const double *)a);
 }
 
 /* Fills the ratios, for so many blocks on an SM at once. A grid whose kernel turns the q tiles round is no worse than

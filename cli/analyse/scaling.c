@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/base/owned.h"
+#include "cli/base/sorting.h"
 
 /* A record with its place in the caller's array, so that groups can be made by sorting. */
 struct member {
@@ -13,34 +14,24 @@ struct member {
   size_t index;
 };
 
-static int order_u64(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
-
 uint64_t scaling_pairs(const struct attn_problem *s) { return (uint64_t)s->B * s->Hq; }
 
 /* 0 exactly when both rows belong to one group. */
 static int order_groups(const struct record *left, const struct record *right) {
   const struct attn_problem *a = &left->attn_case.shape, *b = &right->attn_case.shape;
-  const int orders[] = {strcmp(left->variant, right->variant),
-                        strcmp(left->picked, right->picked), /* two kernels do not scale from one to the other */
-                        strcmp(left->card, right->card),
-                        order_u64(a->Sq, b->Sq),
-                        order_u64(a->Skv, b->Skv),
-                        order_u64(a->D, b->D),
-                        axes_compare_traits(a, b),
-                        order_u64((uint64_t)a->Hq * b->Hkv, (uint64_t)b->Hq * a->Hkv)};
-  for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++)
-    if (orders[i] != 0) return orders[i];
-  return 0;
+  return SORTING_FIRST(strcmp(left->variant, right->variant),
+                       strcmp(left->picked, right->picked), /* two kernels do not scale from one to the other */
+                       strcmp(left->card, right->card), SORTING_ORDER(a->Sq, b->Sq), SORTING_ORDER(a->Skv, b->Skv),
+                       SORTING_ORDER(a->D, b->D), axes_compare_traits(a, b),
+                       SORTING_ORDER((uint64_t)a->Hq * b->Hkv, (uint64_t)b->Hq * a->Hkv));
 }
 
 /* By group, then by B*Hq, then as given: a group's first member is its smallest, its last its widest. */
 static int order_members(const void *left, const void *right) {
   const struct member *a = left, *b = right;
-  const int by_group = order_groups(a->record, b->record);
-  if (by_group != 0) return by_group;
-  const int by_pairs =
-      order_u64(scaling_pairs(&a->record->attn_case.shape), scaling_pairs(&b->record->attn_case.shape));
-  return by_pairs != 0 ? by_pairs : order_u64(a->index, b->index);
+  const uint64_t one = scaling_pairs(&a->record->attn_case.shape), other = scaling_pairs(&b->record->attn_case.shape);
+  return SORTING_FIRST(order_groups(a->record, b->record), SORTING_ORDER(one, other),
+                       SORTING_ORDER(a->index, b->index));
 }
 
 static size_t collect_members(const struct record *records, size_t count, struct member *members) {

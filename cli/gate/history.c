@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/base/owned.h"
+#include "cli/base/sorting.h"
 #include "cli/base/text.h"
 #include "cli/gate/judge.h"
 
@@ -224,23 +225,18 @@ struct status history_order(struct history *history, const char *commits, size_t
 static int by_time(const void *left, const void *right) {
   const struct history_run *a = *(const struct history_run *const *)left,
                            *b = *(const struct history_run *const *)right;
-  if (a->place != b->place) return a->place < b->place ? -1 : 1;
-  const int by_date = strcmp(a->date, b->date);
-  return by_date != 0 ? by_date : strcmp(a->path, b->path);
+  return SORTING_FIRST(SORTING_ORDER(a->place, b->place), strcmp(a->date, b->date), strcmp(a->path, b->path));
 }
 
 static int by_run(const void *left, const void *right) {
   const struct history_point *a = left, *b = right;
-  return (a->run > b->run) - (a->run < b->run);
+  return SORTING_ORDER(a->run, b->run);
 }
 
 static int by_name(const void *left, const void *right) {
   const struct history_series *a = left, *b = right;
-  const int by_key = strcmp(a->key, b->key), by_variant = strcmp(a->variant, b->variant);
-  if (by_key != 0 || by_variant != 0) return by_key != 0 ? by_key : by_variant;
-  if (a->mode != b->mode) return a->mode < b->mode ? -1 : 1;
-  const int by_card = strcmp(a->card, b->card);
-  return by_card != 0 ? by_card : strcmp(a->reference, b->reference);
+  return SORTING_FIRST(strcmp(a->key, b->key), strcmp(a->variant, b->variant), SORTING_ORDER(a->mode, b->mode),
+                       strcmp(a->card, b->card), strcmp(a->reference, b->reference));
 }
 
 static struct status sort_all(struct history *history) {

@@ -7,6 +7,7 @@
 
 #include "cli/base/markup.h"
 #include "cli/base/owned.h"
+#include "cli/base/sorting.h"
 #include "cli/base/text.h"
 #include "cli/base/units.h"
 #include "cli/report/views.h"
@@ -31,10 +32,8 @@ static int rank_of(const struct history_item *item) {
 
 static int worst_first(const void *left, const void *right) {
   const struct history_item *a = left, *b = right;
-  const int one = rank_of(a), other = rank_of(b);
-  if (one != other) return one - other;
-  if (a->shift != b->shift) return (a->shift < b->shift) - (a->shift > b->shift);
-  return (a->series > b->series) - (a->series < b->series);
+  return SORTING_FIRST(SORTING_ORDER(rank_of(a), rank_of(b)), SORTING_ORDER(b->shift, a->shift),
+                       SORTING_ORDER(a->series, b->series));
 }
 
 struct status history_sinks_list(const struct history *history, struct history_item **out, size_t *count) {

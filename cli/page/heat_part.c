@@ -41,9 +41,9 @@ static int by_length(const void *left, const void *right) {
 /* By line, then by column, the fastest first. */
 static int by_place(const void *left, const void *right) {
   const struct heat *a = left, *b = right;
-  return ROWS_ORDER(rows_compare_kinds(rows_shape(a->row), rows_shape(b->row)), rows_order(a->B, b->B),
-                    rows_order(a->Hq, b->Hq), rows_order(a->column, b->column),
-                    (a->ratio < b->ratio) - (a->ratio > b->ratio), rows_order(a->row->number, b->row->number));
+  return SORTING_FIRST(rows_compare_kinds(rows_shape(a->row), rows_shape(b->row)), SORTING_ORDER(a->B, b->B),
+                       SORTING_ORDER(a->Hq, b->Hq), SORTING_ORDER(a->column, b->column),
+                       SORTING_ORDER(b->ratio, a->ratio), SORTING_ORDER(a->row->number, b->row->number));
 }
 
 static bool is_one_line(const struct heat *a, const struct heat *b) {

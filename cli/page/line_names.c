@@ -62,7 +62,7 @@ double line_names_height(size_t count) { return GAP * (double)(count - 1); }
 
 static int from_above(const void *left, const void *right) {
   const struct line_name *a = left, *b = right;
-  return a->y != b->y ? (a->y > b->y) - (a->y < b->y) : (a->series > b->series) - (a->series < b->series);
+  return SORTING_FIRST(SORTING_ORDER(a->y, b->y), SORTING_ORDER(a->series, b->series));
 }
 
 /* Each as near to the end of its line as the others leave room for. */

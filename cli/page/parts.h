@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "cli/base/markup.h"
+#include "cli/base/sorting.h"
 #include "cli/page/page.h"
 
 /* The rows of a page, which all its parts use. */
@@ -64,10 +65,6 @@ const struct merge_row *rows_find(const struct page *, size_t source, const char
 
 /* The problem of a row's case. */
 const struct attn_problem *rows_shape(const struct merge_row *);
-/* Orders two numbers, as for qsort; the first of several orders that is not 0. */
-int rows_order(uint64_t a, uint64_t b);
-int rows_first_order(const int *orders, size_t count);
-#define ROWS_ORDER(...) rows_first_order((const int[]){__VA_ARGS__}, sizeof((const int[]){__VA_ARGS__}) / sizeof(int))
 /* By the number of queries, then of keys. */
 int rows_compare_lengths(const struct attn_problem *, const struct attn_problem *);
 /* Cases of one kind have the same D, dtype, query heads per KV head and traits (axes_compare_traits). Only B, H and S

@@ -74,16 +74,16 @@ static const char dram_caption[] =
 /* ---- which cases share a drawing ------------------------------------------------------------------------------- */
 
 static int compare_batches(const struct attn_problem *a, const struct attn_problem *b) {
-  return ROWS_ORDER(rows_order((uint64_t)a->B * a->Hq, (uint64_t)b->B * b->Hq), rows_order(a->B, b->B),
-                    rows_order(a->Hkv, b->Hkv));
+  return SORTING_FIRST(SORTING_ORDER((uint64_t)a->B * a->Hq, (uint64_t)b->B * b->Hq), SORTING_ORDER(a->B, b->B),
+                       SORTING_ORDER(a->Hkv, b->Hkv));
 }
 
 static int compare_rows(const void *left, const void *right, bool by_batch) {
   const struct merge_row *a = *(const struct merge_row *const *)left, *b = *(const struct merge_row *const *)right;
   const struct attn_problem *x = rows_shape(a), *y = rows_shape(b);
   const int lengths = rows_compare_lengths(x, y), batches = compare_batches(x, y);
-  return ROWS_ORDER(rows_compare_kinds(x, y), by_batch ? batches : lengths, by_batch ? lengths : batches,
-                    rows_order(a->series, b->series), rows_order(a->number, b->number));
+  return SORTING_FIRST(rows_compare_kinds(x, y), by_batch ? batches : lengths, by_batch ? lengths : batches,
+                       SORTING_ORDER(a->series, b->series), SORTING_ORDER(a->number, b->number));
 }
 
 static int by_length(const void *left, const void *right) { return compare_rows(left, right, false); }
@@ -146,8 +146,9 @@ static bool is_same_but_mask(const struct attn_problem *a, const struct attn_pro
 static int by_mask(const void *left, const void *right) {
   const struct merge_row *a = *(const struct merge_row *const *)left, *b = *(const struct merge_row *const *)right;
   const struct attn_problem *x = rows_shape(a), *y = rows_shape(b);
-  return ROWS_ORDER(rows_compare_unmasked(x, y), rows_compare_lengths(x, y), compare_batches(x, y),
-                    rows_compare_masks(x, y), rows_order(a->series, b->series), rows_order(a->number, b->number));
+  return SORTING_FIRST(rows_compare_unmasked(x, y), rows_compare_lengths(x, y), compare_batches(x, y),
+                       rows_compare_masks(x, y), SORTING_ORDER(a->series, b->series),
+                       SORTING_ORDER(a->number, b->number));
 }
 
 /* Replaces the panels of single cases that differ in their window alone by one; `rows` has room for all rows. */

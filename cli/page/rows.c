@@ -71,16 +71,8 @@ const struct merge_row *rows_find(const struct page *page, size_t source, const 
 
 const struct attn_problem *rows_shape(const struct merge_row *row) { return &row->row->record->attn_case.shape; }
 
-int rows_order(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
-
-int rows_first_order(const int *orders, size_t count) {
-  size_t i = 0;
-  while (i + 1 < count && orders[i] == 0) ++i;
-  return orders[i];
-}
-
 int rows_compare_lengths(const struct attn_problem *a, const struct attn_problem *b) {
-  return ROWS_ORDER(rows_order(a->Sq, b->Sq), rows_order(a->Skv, b->Skv));
+  return SORTING_FIRST(SORTING_ORDER(a->Sq, b->Sq), SORTING_ORDER(a->Skv, b->Skv));
 }
 
 static struct attn_problem without_mask(const struct attn_problem *shape) {
@@ -91,22 +83,22 @@ static struct attn_problem without_mask(const struct attn_problem *shape) {
 
 int rows_compare_unmasked(const struct attn_problem *a, const struct attn_problem *b) {
   const struct attn_problem x = without_mask(a), y = without_mask(b);
-  return ROWS_ORDER(rows_order(a->D, b->D), rows_order(a->dtype, b->dtype),
-                    rows_order(a->Hq / a->Hkv, b->Hq / b->Hkv), axes_compare_traits(&x, &y));
+  return SORTING_FIRST(SORTING_ORDER(a->D, b->D), SORTING_ORDER(a->dtype, b->dtype),
+                       SORTING_ORDER(a->Hq / a->Hkv, b->Hq / b->Hkv), axes_compare_traits(&x, &y));
 }
 
 /* Keys on one side of a row's own. */
 static uint64_t reach_of(int64_t bound) { return bound < 0 ? UINT64_MAX : (uint64_t)bound; }
 
 int rows_compare_masks(const struct attn_problem *a, const struct attn_problem *b) {
-  return ROWS_ORDER(rows_order(reach_of(a->right), reach_of(b->right)),
-                    rows_order(reach_of(a->left), reach_of(b->left)));
+  return SORTING_FIRST(SORTING_ORDER(reach_of(a->right), reach_of(b->right)),
+                       SORTING_ORDER(reach_of(a->left), reach_of(b->left)));
 }
 
 bool rows_has_window(const struct attn_problem *shape) { return shape->left >= 0 || shape->right > 0; }
 
 int rows_compare_kinds(const struct attn_problem *a, const struct attn_problem *b) {
-  return ROWS_ORDER(rows_compare_unmasked(a, b), rows_compare_masks(b, a));
+  return SORTING_FIRST(rows_compare_unmasked(a, b), rows_compare_masks(b, a));
 }
 
 void rows_kind_text(const struct attn_problem *shape, char *out, size_t size) {

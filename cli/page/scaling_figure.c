@@ -32,14 +32,9 @@ bool scaling_figure_any(const struct page *page) { return rows_any(page, is_scal
 /* By source and group, then as B*H grows. */
 static int compare_rows(const void *left, const void *right) {
   const struct merge_row *a = *(const struct merge_row *const *)left, *b = *(const struct merge_row *const *)right;
-  const double keys[][2] = {{(double)a->source, (double)b->source},
-                            {(double)scaling_at(a)->baseline_index, (double)scaling_at(b)->baseline_index},
-                            {pairs_of(a), pairs_of(b)},
-                            {(double)a->number, (double)b->number}};
-  for (size_t i = 0; i < sizeof keys / sizeof *keys; ++i) {
-    if (keys[i][0] < keys[i][1] || keys[i][0] > keys[i][1]) return keys[i][0] < keys[i][1] ? -1 : 1;
-  }
-  return 0;
+  return SORTING_FIRST(SORTING_ORDER(a->source, b->source),
+                       SORTING_ORDER(scaling_at(a)->baseline_index, scaling_at(b)->baseline_index),
+                       SORTING_ORDER(pairs_of(a), pairs_of(b)), SORTING_ORDER(a->number, b->number));
 }
 
 static bool same_group(const struct merge_row *a, const struct merge_row *b) {

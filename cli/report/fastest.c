@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/base/owned.h"
+#include "cli/base/sorting.h"
 #include "cli/base/text.h"
 #include "cli/base/units.h"
 
@@ -156,8 +157,7 @@ static struct winner *winner_of(struct winners *winners, const char *variant) {
 
 static int more_wins_first(const void *a, const void *b) {
   const struct winner *l = a, *r = b;
-  if (l->wins != r->wins) return l->wins > r->wins ? -1 : 1;
-  return strcmp(l->variant, r->variant);
+  return SORTING_FIRST(SORTING_ORDER(r->wins, l->wins), strcmp(l->variant, r->variant));
 }
 
 static void append_winners(const struct winners *winners, char out[FASTEST_TEXT_MAX]) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/base/owned.h"
+#include "cli/base/sorting.h"
 
 struct merge_loaded {
   struct journal_data data;
@@ -29,19 +30,14 @@ static void add_rows(struct merge *merge, size_t source) {
   }
 }
 
-static int by_order(const struct merge_row *a, const struct merge_row *b) {
-  return (a->order > b->order) - (a->order < b->order);
-}
-
 static int compare_keys(const void *left, const void *right) {
-  const int by_key = strcmp(key_of(left), key_of(right));
-  return by_key != 0 ? by_key : by_order(left, right);
+  const struct merge_row *a = left, *b = right;
+  return SORTING_FIRST(strcmp(key_of(a), key_of(b)), SORTING_ORDER(a->order, b->order));
 }
 
 static int compare_rows(const void *left, const void *right) {
   const struct merge_row *a = left, *b = right;
-  if (a->case_number != b->case_number) return a->case_number < b->case_number ? -1 : 1;
-  return by_order(a, b);
+  return SORTING_FIRST(SORTING_ORDER(a->case_number, b->case_number), SORTING_ORDER(a->order, b->order));
 }
 
 /* A case's number is the place of its first row, so cases stand in order of first appearance. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/base/owned.h"
+#include "cli/base/sorting.h"
 #include "cli/base/units.h"
 #include "cli/report/columns.h"
 
@@ -177,10 +178,8 @@ static void fill_growth_cells(const void *of, char cell[][TEXT_CELL_MAX]) {
 /* By group, then as B*H grows. Rows of one report are contiguous, so addresses are the order of the report. */
 static int compare_growth(const void *a, const void *b) {
   const struct report_row *left = ((const struct growth *)a)->to, *right = ((const struct growth *)b)->to;
-  const struct scaling *l = &left->scaling, *r = &right->scaling;
-  if (l->baseline_index != r->baseline_index) return l->baseline_index < r->baseline_index ? -1 : 1;
-  if (l->bh_ratio < r->bh_ratio || l->bh_ratio > r->bh_ratio) return l->bh_ratio < r->bh_ratio ? -1 : 1;
-  return (left > right) - (left < right);
+  return SORTING_FIRST(SORTING_ORDER(left->scaling.baseline_index, right->scaling.baseline_index),
+                       SORTING_ORDER(left->scaling.bh_ratio, right->scaling.bh_ratio), SORTING_ORDER(left, right));
 }
 
 /* More than the waves of the grid explain, or a grid that has none to explain it. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/base/owned.h"
+#include "cli/base/sorting.h"
 #include "cli/sweep/reading.h"
 
 /* ---- blocks: one entry of "shapes" or "grid", with the defaults merged in ------------------------------------ */
@@ -188,8 +189,7 @@ static struct status expand_list(struct expansion *expansion, const char *key, b
 
 static int compare_cases(const void *a, const void *b) {
   const struct attn_case *const *left = a, *const *right = b;
-  const int order = strcmp((*left)->key, (*right)->key);
-  return order ? order : (*left > *right) - (*left < *right);
+  return SORTING_FIRST(strcmp((*left)->key, (*right)->key), SORTING_ORDER(*left, *right));
 }
 
 static struct status duplicate_error(const struct expansion *expansion, const struct attn_case *first,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/base/owned.h"
+#include "cli/base/sorting.h"
 
 struct status selection_make(size_t count, struct selection *out) {
   *out = (struct selection){.count = count};
@@ -58,8 +59,7 @@ struct hashed_case {
 
 static int by_hash(const void *a, const void *b) {
   const struct hashed_case *left = a, *right = b;
-  const int order = strcmp(left->hash, right->hash);
-  return order != 0 ? order : (left->order > right->order) - (left->order < right->order);
+  return SORTING_FIRST(strcmp(left->hash, right->hash), SORTING_ORDER(left->order, right->order));
 }
 
 static size_t key_length(const char *name) { return strcspn(name, "/"); }
