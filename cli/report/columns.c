@@ -17,101 +17,93 @@ bool columns_is_unsteady(const struct ratio_record *ratio) {
   return ratio->done && ratio->drift_ratio > RATIO_DRIFT_MOST;
 }
 
+/* A number as tables show it. */
+struct shown {
+  double value;
+  int decimals; /* after the point, or one of the two below */
+  const char *mark;
+};
+enum { FOUR_DIGITS = -1, EXPONENT = -2 };
+
 static double known(bool is_known, double value) { return is_known ? value : (double)NAN; }
 
-static double scaling_number(const struct report_row *row, enum columns_id column) {
+static struct shown plain(double value, int decimals) { return (struct shown){value, decimals, ""}; }
+
+static struct shown time_of(const struct time_record *time) {
+  return (struct shown){known(time->done, time->us.median), FOUR_DIGITS, columns_is_doubtful(time) ? "*" : ""};
+}
+
+static struct shown ratio_of(double ratio, bool is_unsteady) {
+  return (struct shown){ratio, ratio < 0.1 ? 3 : 2, is_unsteady ? "~" : ""};
+}
+
+static struct shown speedup_of(const struct ratio_record *ratio) {
+  return ratio_of(known(ratio->done, ratio->ratio), columns_is_unsteady(ratio));
+}
+
+static struct shown scaling_number(const struct report_row *row, enum columns_id column) {
   const struct scaling *scaling = &row->scaling;
   const enum time_mode mode = isfinite(scaling->us_per_bh[TIME_HOT]) ? TIME_HOT : TIME_COLD;
   switch (column) {
-    case COLUMNS_BH: return (double)scaling_pairs(&row->record->attn_case.shape);
-    case COLUMNS_FULL_BH: return scaling->full_bh;
-    case COLUMNS_WORK_RATIO: return scaling->work_ratio;
-    case COLUMNS_WAVE_RATIO: return scaling->wave_ratio;
-    case COLUMNS_LOAD_RATIO: return scaling->load_ratio;
-    case COLUMNS_HOT_RATIO: return known(scaling->timed, scaling->time_ratio[TIME_HOT]);
-    case COLUMNS_COLD_RATIO: return known(scaling->timed, scaling->time_ratio[TIME_COLD]);
-    case COLUMNS_RESIDUAL: return known(scaling->timed, scaling->residual[TIME_HOT]);
-    case COLUMNS_PER_PAIR: return known(scaling->timed, scaling->us_per_bh[mode]);
-    default: return NAN;
+    case COLUMNS_BH: return plain((double)scaling_pairs(&row->record->attn_case.shape), 0);
+    case COLUMNS_FULL_BH: return plain(scaling->full_bh, 0);
+    case COLUMNS_WORK_RATIO: return plain(scaling->work_ratio, FOUR_DIGITS);
+    case COLUMNS_WAVE_RATIO: return plain(scaling->wave_ratio, FOUR_DIGITS);
+    case COLUMNS_LOAD_RATIO: return plain(scaling->load_ratio, FOUR_DIGITS);
+    case COLUMNS_HOT_RATIO: return plain(known(scaling->timed, scaling->time_ratio[TIME_HOT]), 2);
+    case COLUMNS_COLD_RATIO: return plain(known(scaling->timed, scaling->time_ratio[TIME_COLD]), 2);
+    case COLUMNS_RESIDUAL: return plain(known(scaling->timed, scaling->residual[TIME_HOT]), 2);
+    case COLUMNS_PER_PAIR: return plain(known(scaling->timed, scaling->us_per_bh[mode]), FOUR_DIGITS);
+    default: return plain(NAN, FOUR_DIGITS);
   }
 }
 
-double columns_number(const struct report_row *row, enum columns_id column) {
+static struct shown number_of(const struct report_row *row, enum columns_id column) {
   const struct record *record = row->record;
   const struct mode_metrics *hot = &row->metrics.mode[TIME_HOT];
   const struct pass_metrics *pass = metrics_of_main_pass(row->record, &row->metrics);
   const struct ratio_record *ratio = &record->speedup.mode[TIME_HOT];
-  const struct ratio_record *steady_ratio = &record->speedup.mode[TIME_STEADY];
   const struct time_record *steady = &record->time[TIME_STEADY];
   const bool has_launch = record->plan.pass_count > 0;
   switch (column) {
-    case COLUMNS_HOT: return known(record->time[TIME_HOT].done, record->time[TIME_HOT].us.median);
-    case COLUMNS_COLD: return known(record->time[TIME_COLD].done, record->time[TIME_COLD].us.median);
-    case COLUMNS_STEADY: return known(steady->done, steady->us.median);
-    case COLUMNS_STEADY_RATE: return row->metrics.mode[TIME_STEADY].tflop_per_s;
-    case COLUMNS_POWER: return known(steady->done, steady->power_w);
-    case COLUMNS_ENERGY: return row->energy_pj_per_flop;
-    case COLUMNS_STEADY_SPEEDUP: return known(steady_ratio->done, steady_ratio->ratio);
-    case COLUMNS_RATE: return known(hot->known, hot->tflop_per_s);
-    case COLUMNS_ROOF: return known(metrics_has_roof(hot), 100 * hot->peak_ratio);
-    case COLUMNS_BLOCKS: return known(has_launch, (double)pass->blocks);
-    case COLUMNS_WAVES: return known(has_launch, pass->waves);
-    case COLUMNS_ERROR: return known(record->check.done, record->check.compare.max_abs_error);
-    case COLUMNS_SPEEDUP: return known(ratio->done, ratio->ratio);
+    case COLUMNS_HOT: return time_of(&record->time[TIME_HOT]);
+    case COLUMNS_COLD: return time_of(&record->time[TIME_COLD]);
+    case COLUMNS_STEADY: return time_of(steady);
+    case COLUMNS_STEADY_RATE: return plain(row->metrics.mode[TIME_STEADY].tflop_per_s, FOUR_DIGITS);
+    case COLUMNS_POWER: return plain(known(steady->done, steady->power_w), 0);
+    case COLUMNS_ENERGY: return plain(row->energy_pj_per_flop, FOUR_DIGITS);
+    case COLUMNS_RATE: return plain(known(hot->known, hot->tflop_per_s), FOUR_DIGITS);
+    case COLUMNS_ROOF: return plain(known(metrics_has_roof(hot), 100 * hot->peak_ratio), 1);
+    case COLUMNS_BLOCKS: return plain(known(has_launch, (double)pass->blocks), 0);
+    /* Without the kernel's registers the blocks that fit are an upper bound, so the waves are a lower one. */
+    case COLUMNS_WAVES:
+      return (struct shown){known(has_launch, pass->waves), 2, has_launch && !pass->resident_exact ? ">=" : ""};
+    case COLUMNS_ERROR: return plain(known(record->check.done, record->check.compare.max_abs_error), EXPONENT);
+    case COLUMNS_SPEEDUP: return speedup_of(ratio);
+    case COLUMNS_STEADY_SPEEDUP: return speedup_of(&record->speedup.mode[TIME_STEADY]);
     case COLUMNS_KERNEL:
-      return isfinite(row->kernel_ratio) ? row->kernel_ratio : known(ratio->kernels_alone > 0, ratio->kernels_alone);
+      if (isfinite(row->kernel_ratio)) return ratio_of(row->kernel_ratio, false);
+      return ratio_of(known(ratio->kernels_alone > 0, ratio->kernels_alone), false);
     default: return scaling_number(row, column);
   }
 }
 
-/* Without the kernel's registers the blocks that fit are an upper bound, so the waves are a lower one. */
-static const char *mark_of(const struct report_row *row, enum columns_id column) {
-  const struct record *record = row->record;
-  switch (column) {
-    case COLUMNS_HOT: return columns_is_doubtful(&record->time[TIME_HOT]) ? "*" : "";
-    case COLUMNS_STEADY: return columns_is_doubtful(&record->time[TIME_STEADY]) ? "*" : "";
-    case COLUMNS_STEADY_SPEEDUP: return columns_is_unsteady(&record->speedup.mode[TIME_STEADY]) ? "~" : "";
-    case COLUMNS_COLD: return columns_is_doubtful(&record->time[TIME_COLD]) ? "*" : "";
-    case COLUMNS_WAVES:
-      return record->plan.pass_count > 0 && !metrics_of_main_pass(record, &row->metrics)->resident_exact ? ">=" : "";
-    case COLUMNS_SPEEDUP: return columns_is_unsteady(&record->speedup.mode[TIME_HOT]) ? "~" : "";
-    default: return "";
-  }
-}
-
-static void format(double number, enum columns_id column, char out[UNITS_TEXT_MAX]) {
-  switch (column) {
-    case COLUMNS_ROOF: units_format_fixed(number, 1, out); break;
-    case COLUMNS_BLOCKS:
-    case COLUMNS_BH:
-    case COLUMNS_FULL_BH: units_format_fixed(number, 0, out); break;
-    case COLUMNS_HOT_RATIO:
-    case COLUMNS_COLD_RATIO:
-    case COLUMNS_RESIDUAL: units_format_fixed(number, 2, out); break;
-    case COLUMNS_ERROR: units_format_exponent(number, out); break;
-    case COLUMNS_POWER: units_format_fixed(number, 0, out); break;
-    case COLUMNS_SPEEDUP:
-    case COLUMNS_STEADY_SPEEDUP:
-    case COLUMNS_KERNEL: units_format_fixed(number, number < 0.1 ? 3 : 2, out); break;
-    default: units_format(number, out); break;
-  }
-}
-
-/* Two digits after the point in every row. */
-static void waves_text(const struct report_row *row, double waves, char out[TEXT_CELL_MAX]) {
-  const char *mark = mark_of(row, COLUMNS_WAVES);
-  const bool is_tiny = waves < 0.005 && mark[0] == '\0';
-  snprintf(out, TEXT_CELL_MAX, "%s%s", mark, is_tiny ? "<0.01" : units_fixed(waves, 2).text);
-}
+double columns_number(const struct report_row *row, enum columns_id column) { return number_of(row, column).value; }
 
 static void number_text(const struct report_row *row, enum columns_id column, char out[TEXT_CELL_MAX]) {
-  const double number = columns_number(row, column);
-  const bool has_roof = column == COLUMNS_ROOF && isfinite(number);
+  const struct shown number = number_of(row, column);
+  const bool has_roof = column == COLUMNS_ROOF && isfinite(number.value);
   const char *roof = has_roof ? metrics_roof_name(row->metrics.mode[TIME_HOT].roof) : "";
   char text[UNITS_TEXT_MAX];
-  format(number, column, text);
-  snprintf(out, TEXT_CELL_MAX, "%s%s%s%.*s", mark_of(row, column), text, has_roof ? " " : "", (int)strcspn(roof, "_"),
-           roof);
+  if (number.decimals == EXPONENT) {
+    units_format_exponent(number.value, text);
+  } else if (number.decimals == FOUR_DIGITS) {
+    units_format(number.value, text);
+  } else {
+    units_format_fixed(number.value, number.decimals, text);
+  }
+  if (column == COLUMNS_WAVES && number.value < 0.005 && number.mark[0] == '\0') snprintf(text, sizeof text, "<0.01");
+  snprintf(out, TEXT_CELL_MAX, "%s%s%s%.*s", number.mark, text, has_roof ? " " : "", (int)strcspn(roof, "_"), roof);
 }
 
 static void variant_text(const struct record *record, char out[TEXT_CELL_MAX]) {
@@ -143,7 +135,6 @@ void columns_text(const struct report_row *row, enum columns_id column, char out
     case COLUMNS_VARIANT: variant_text(record, out); break;
     case COLUMNS_STATUS: snprintf(out, TEXT_CELL_MAX, "%s", cell_status_name(record->status)); break;
     case COLUMNS_GRID: grid_text(record, out); break;
-    case COLUMNS_WAVES: waves_text(row, columns_number(row, column), out); break;
     case COLUMNS_VERDICT: snprintf(out, TEXT_CELL_MAX, "%s", verdict_of(row)); break;
     default: number_text(row, column, out); break;
   }

@@ -18,9 +18,7 @@ static void put_head(FILE *file, const struct report *report) {
   if (report_origin(report->journal)[0] != '\0') fprintf(file, "The file %s.\n\n", report_origin(report->journal));
 }
 
-static void put_number(FILE *file, double value, bool is_known) {
-  fprintf(file, " %s |", units_short(is_known ? value : (double)NAN).text);
-}
+static void put_number(FILE *file, double value) { fprintf(file, " %s |", units_short(value).text); }
 
 /* ~: it still moved when the time for it was over. Escaped, since two of them in a row would strike a text through.
  */
@@ -31,22 +29,20 @@ static void put_ratio(FILE *file, const struct ratio_record *ratio) {
 
 static void put_row(FILE *file, const struct report_row *row, bool with_steady, bool with_kernels) {
   const struct record *record = row->record;
-  const struct time_record *hot = &record->time[TIME_HOT], *cold = &record->time[TIME_COLD];
-  const enum time_mode mode = hot->done ? TIME_HOT : TIME_COLD;
-  const struct mode_metrics *steady = &row->metrics.mode[TIME_STEADY];
+  const enum time_mode mode = record->time[TIME_HOT].done ? TIME_HOT : TIME_COLD;
   const char *mark = row->is_fastest ? "**" : "";
   markup_put(file, markup_markdown, "| %s | ", record->attn_case.key);
   fputs(mark, file);
   markup_markdown(file, record->variant);
   fprintf(file, "%s | %s |", mark, cell_status_name(record->status));
-  put_number(file, hot->us.median, hot->done);
-  put_number(file, cold->us.median, cold->done);
-  put_number(file, row->metrics.mode[mode].tflop_per_s, row->metrics.mode[mode].known);
+  put_number(file, columns_number(row, COLUMNS_HOT));
+  put_number(file, columns_number(row, COLUMNS_COLD));
+  put_number(file, row->metrics.mode[mode].tflop_per_s);
   put_ratio(file, &record->speedup.mode[mode]);
-  if (with_kernels) put_number(file, columns_number(row, COLUMNS_KERNEL), true);
+  if (with_kernels) put_number(file, columns_number(row, COLUMNS_KERNEL));
   if (with_steady) {
-    put_number(file, record->time[TIME_STEADY].us.median, record->time[TIME_STEADY].done);
-    put_number(file, steady->tflop_per_s, steady->known);
+    put_number(file, columns_number(row, COLUMNS_STEADY));
+    put_number(file, columns_number(row, COLUMNS_STEADY_RATE));
     put_ratio(file, &record->speedup.mode[TIME_STEADY]);
   }
   fputc('\n', file);
