@@ -15,15 +15,17 @@
 
 /* ---- runs ---------------------------------------------------------------------------------------------------- */
 
-static uint64_t add_text(uint64_t hash, const char *text) { return hash_add(hash, text, strlen(text) + 1); }
+static uint64_t hash_texts(const char *const *texts, size_t count) {
+  uint64_t hash = HASH_EMPTY;
+  for (size_t i = 0; i < count; ++i) hash = hash_add(hash, texts[i], strlen(texts[i]) + 1);
+  return hash;
+}
 
 static uint64_t identity_of(const struct journal_data *data) {
   const struct run_info *run = &data->run;
   const char *const texts[] = {run->started_utc, run->git_commit, run->commit,      run->command,
                                run->shard,       run->sweep_hash, data->device.uuid};
-  uint64_t hash = HASH_EMPTY;
-  for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) hash = add_text(hash, texts[i]);
-  return hash;
+  return hash_texts(texts, sizeof texts / sizeof *texts);
 }
 
 static void fill_run(const struct journal_data *data, struct history_run *out) {
@@ -67,9 +69,7 @@ static bool is_anchor(const struct journal_data *data, const struct record *reco
 static uint64_t hash_of(const struct history_series *series) {
   const char *const texts[] = {series->key, series->variant, series->reference, series->card,
                                time_mode_name(series->mode)};
-  uint64_t hash = HASH_EMPTY;
-  for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) hash = add_text(hash, texts[i]);
-  return hash;
+  return hash_texts(texts, sizeof texts / sizeof *texts);
 }
 
 static bool is_same(const struct history_series *a, const struct history_series *b) {

@@ -22,6 +22,12 @@ struct bench {
   struct draws_source source;
 };
 
+/* A case with a variant: rows that are neighbours, one for each mode. */
+struct rated_cell {
+  size_t first, count;
+  double noise; /* of the better mode, in lines of the gate */
+};
+
 /* ---- bounds -------------------------------------------------------------------------------------------------- */
 
 /* log C(n, k) p^k (1-p)^(n-k), summed over k = 0..hits. */
@@ -59,9 +65,9 @@ static struct status open_gates(const struct bench *bench, uint32_t family, size
   return drawn_open(&bench->population, &settings, rows, out);
 }
 
-static void count_alarms(const struct drawn *drawn, struct compare_power *out) {
+static void count_alarms(const struct drawn *drawn, void *of) {
+  struct compare_power *out = of;
   const struct compare *gate = &drawn->gate;
-  ++out->suites;
   out->pairs += drawn->pairs;
   out->pairs_of_row += drawn->pairs_of_row;
   out->suite_failed += gate->suite.key != NULL && compare_is_alarm(gate->suite.verdict);
@@ -80,38 +86,38 @@ static uint64_t gates_of(const struct drawn *gates, uint64_t most) {
   return affordable < POWER_SUITES_LEAST ? POWER_SUITES_LEAST : affordable < most ? affordable : most;
 }
 
-static void count_uniform(const struct drawn *gate, struct compare_power *out) {
-  ++out->uniform_suites;
-  out->uniform_found += drawn_failed(gate);
-}
+static void count_failed(const struct drawn *gate, void *of) { *(uint64_t *)of += drawn_failed(gate); }
 
-/* Draws gates and has `count` take note of each. */
-static struct status draw_gates(const struct bench *bench, double slowdown,
-                                void (*count)(const struct drawn *, struct compare_power *),
-                                struct compare_power *out) {
+/* Draws gates in which these rows are slower (NULL: all), and has `count` take note of each. There are *suites of
+ * them, or as many as are affordable, which is then their number. */
+static struct status draw_gates(const struct bench *bench, const struct rated_cell *slow, double slowdown,
+                                bool as_affordable, uint64_t *suites, void (*count)(const struct drawn *, void *of),
+                                void *of) {
   struct draws_source source = bench->source;
   OWNED(drawn_close) struct drawn gates = {.judged = 0};
   struct draws draws;
-  uint64_t most = out->settings.suites;
-  TRY(open_gates(bench, bench->population.family, out->row_count, &gates));
-  drawn_select(0, out->row_count, &gates);
-  for (uint64_t drawn = 0; drawn < most;) {
+  TRY(open_gates(bench, bench->population.family, bench->population.row_count, &gates));
+  drawn_select(0, bench->population.row_count, &gates);
+  if (slow != NULL) drawn_slow(slow->first, slow->count, &gates);
+  for (uint64_t drawn = 0; drawn < *suites;) {
     TRY(signals_check());
     draws_next(&source, &draws);
     TRY(drawn_judge(&draws, slowdown, &gates));
-    count(&gates, out);
-    if (++drawn == POWER_SUITES_LEAST) most = gates_of(&gates, most);
+    count(&gates, of);
+    if (++drawn == POWER_SUITES_LEAST && as_affordable) *suites = gates_of(&gates, *suites);
   }
   return status_ok();
 }
 
 static struct status measure_gates(const struct bench *bench, struct compare_power *out) {
-  TRY(draw_gates(bench, 0, count_alarms, out));
+  out->suites = out->settings.suites;
+  TRY(draw_gates(bench, NULL, 0, true, &out->suites, count_alarms, out));
   out->failed_upper = power_upper(out->failed, out->suites);
   out->undecided_upper = power_upper(out->undecided, out->suites);
   out->uniform_1_percent = out->uniform_1_percent_lower = NAN;
   if (out->row_count < COMPARE_SUITE_ROWS_MIN || out->settings.trials == 0) return status_ok();
-  TRY(draw_gates(bench, uniform_slowdown, count_uniform, out));
+  out->uniform_suites = out->settings.suites;
+  TRY(draw_gates(bench, NULL, uniform_slowdown, true, &out->uniform_suites, count_failed, &out->uniform_found));
   out->uniform_1_percent = (double)out->uniform_found / (double)out->uniform_suites;
   out->uniform_1_percent_lower = power_lower(out->uniform_found, out->uniform_suites);
   return status_ok();
@@ -179,12 +185,6 @@ static void measure_row(const struct draws *draws, uint32_t trials, struct probe
 }
 
 /* ---- which rows are tried -------------------------------------------------------------------------------------- */
-
-/* A case with a variant: rows that are neighbours, one for each mode. */
-struct rated_cell {
-  size_t first, count;
-  double noise; /* of the better mode, in lines of the gate */
-};
 
 /* What neighbours in time differ by, as a root of a mean of squares. */
 static double noise_of(const struct compare_row *row) {
@@ -292,21 +292,10 @@ static struct rated_cell find_least(struct compare_power *out) {
 
 /* Among many rows a slower one is found less often than alone: more suspects ask for more certainty. */
 static struct status share_of_whole(const struct bench *bench, const struct rated_cell *cell, double slowdown,
-                                    const struct compare_power *power, double *out) {
-  struct draws_source source = bench->source;
-  OWNED(drawn_close) struct drawn gates = {.judged = 0};
-  struct draws draws;
+                                    uint64_t suites, double *out) {
   uint64_t found = 0;
-  TRY(open_gates(bench, bench->population.family, power->row_count, &gates));
-  drawn_select(0, power->row_count, &gates);
-  drawn_slow(cell->first, cell->count, &gates);
-  for (uint64_t i = 0; i < power->whole_suites; ++i) {
-    TRY(signals_check());
-    draws_next(&source, &draws);
-    TRY(drawn_judge(&draws, slowdown, &gates));
-    found += drawn_failed(&gates);
-  }
-  *out = (double)found / (double)power->whole_suites;
+  TRY(draw_gates(bench, cell, slowdown, false, &suites, count_failed, &found));
+  *out = (double)found / (double)suites;
   return status_ok();
 }
 
@@ -317,8 +306,10 @@ static struct status measure_whole(const struct bench *bench, const struct rated
   if (least->count == 0 || isnan(out->least_2_percent)) return status_ok();
   out->whole_suites = affordable < POWER_SUITES_LEAST ? POWER_SUITES_LEAST : affordable;
   if (out->whole_suites > out->settings.trials) out->whole_suites = out->settings.trials;
-  TRY(share_of_whole(bench, least, POWER_STEP_2_PERCENT * COMPARE_POWER_STEP, out, &out->whole_2_percent));
-  return share_of_whole(bench, least, POWER_STEP_3_PERCENT * COMPARE_POWER_STEP, out, &out->whole_3_percent);
+  TRY(share_of_whole(bench, least, POWER_STEP_2_PERCENT * COMPARE_POWER_STEP, out->whole_suites,
+                     &out->whole_2_percent));
+  return share_of_whole(bench, least, POWER_STEP_3_PERCENT * COMPARE_POWER_STEP, out->whole_suites,
+                        &out->whole_3_percent);
 }
 
 /* ---- the whole ----------------------------------------------------------------------------------------------- */
