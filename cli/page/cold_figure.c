@@ -46,7 +46,7 @@ static void put_drawing(const struct page *page, FILE *file) {
   plot_close(&plot);
 }
 
-void cold_figure_write(const struct page *page, FILE *file) {
+struct status cold_figure_write(const struct page *page, FILE *file) {
   static const struct plot_figure figure = {
       .id = "cold",
       .heading = "Cold beside hot",
@@ -68,4 +68,5 @@ void cold_figure_write(const struct page *page, FILE *file) {
     plot_data_numbers(file, numbers, sizeof numbers / sizeof *numbers);
   }
   plot_figure_close(file, &figure);
+  return status_ok();
 }

@@ -57,46 +57,41 @@ static void open_of(const struct page *page, FILE *file) {
   page_open(file, title);
 }
 
-/* Links to the parts that are there. */
-static void put_contents(const struct page *page, FILE *file) {
-  const struct {
-    const char *id, *name;
-    bool is_there;
-  } parts[] = {
-      {"verdict", "Verdict", page->compare != NULL},
-      {"heat", "Against the reference", heat_part_any(page)},
-      {"rate", "Rate", rate_figures_any(page)},
-      {"latency", "Latency", rate_figures_any_latency(page)},
-      {"roofline", "Roofline", roofline_figure_any(page)},
-      {"scaling", "Scaling", scaling_figure_any(page)},
-      {"cold", "Cold and hot", cold_figure_any(page)},
-      {"rows", "Table", true},
-      {"findings", "Findings", findings_part_any(page)},
-  };
-  fputs("<nav aria-label=\"Parts of this page\"><ul>", file);
-  for (size_t i = 0; i < sizeof parts / sizeof *parts; ++i) {
-    if (parts[i].is_there) fprintf(file, "<li><a href=\"#%s\">%s</a></li>", parts[i].id, parts[i].name);
-  }
-  fputs("</ul></nav>\n</header>\n<main>\n", file);
-}
+static bool is_comparison(const struct page *page) { return page->compare != NULL; }
 
-static struct status put_figures(const struct page *page, FILE *file) {
-  if (rate_figures_any(page)) TRY(rate_figures_write(page, file));
-  if (roofline_figure_any(page)) roofline_figure_write(page, file);
-  if (scaling_figure_any(page)) TRY(scaling_figure_write(page, file));
-  if (cold_figure_any(page)) cold_figure_write(page, file);
-  return status_ok();
+/* The parts in their order; write NULL: the part before it writes this one too. */
+static const struct part {
+  const char *id, *name;
+  bool (*is_there)(const struct page *); /* NULL: always */
+  struct status (*write)(const struct page *, FILE *);
+} parts[] = {
+    {"verdict", "Verdict", is_comparison, verdict_part_write},
+    {"heat", "Against the reference", heat_part_any, heat_part_write},
+    {"rate", "Rate", rate_figures_any, rate_figures_write},
+    {"latency", "Latency", rate_figures_any_latency, NULL},
+    {"roofline", "Roofline", roofline_figure_any, roofline_figure_write},
+    {"scaling", "Scaling", scaling_figure_any, scaling_figure_write},
+    {"cold", "Cold and hot", cold_figure_any, cold_figure_write},
+    {"rows", "Table", NULL, table_part_write},
+    {"findings", "Findings", findings_part_any, findings_part_write},
+};
+enum { PART_COUNT = sizeof parts / sizeof *parts };
+
+static bool is_there(const struct page *page, const struct part *part) {
+  return part->is_there == NULL || part->is_there(page);
 }
 
 static struct status put_page(const struct page *page, FILE *file) {
   open_of(page, file);
   head_write(page, file);
-  put_contents(page, file);
-  if (page->compare != NULL) verdict_part_write(page, file);
-  if (heat_part_any(page)) TRY(heat_part_write(page, file));
-  TRY(put_figures(page, file));
-  table_part_write(page, file);
-  if (findings_part_any(page)) TRY(findings_part_write(page, file));
+  fputs("<nav aria-label=\"Parts of this page\"><ul>", file);
+  for (size_t i = 0; i < PART_COUNT; ++i) {
+    if (is_there(page, &parts[i])) fprintf(file, "<li><a href=\"#%s\">%s</a></li>", parts[i].id, parts[i].name);
+  }
+  fputs("</ul></nav>\n</header>\n<main>\n", file);
+  for (size_t i = 0; i < PART_COUNT; ++i) {
+    if (parts[i].write != NULL && is_there(page, &parts[i])) TRY(parts[i].write(page, file));
+  }
   page_close(file);
   return status_ok();
 }

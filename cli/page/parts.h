@@ -91,24 +91,23 @@ bool rows_is_memory_bound(const struct page *, const struct merge_row *);
 void page_open(FILE *, const char *title);
 void page_close(FILE *);
 
-/* The parts, in the order of the page. */
 void head_write(const struct page *, FILE *);
-void verdict_part_write(const struct page *, FILE *);
-struct status heat_part_write(const struct page *, FILE *);
-struct status rate_figures_write(const struct page *, FILE *);
-void roofline_figure_write(const struct page *, FILE *);
-struct status scaling_figure_write(const struct page *, FILE *);
-void cold_figure_write(const struct page *, FILE *);
-void table_part_write(const struct page *, FILE *);
-struct status findings_part_write(const struct page *, FILE *);
 
-/* Whether each of these parts has anything to show. */
+/* The parts below the head, and whether each of them has anything to show. */
+struct status verdict_part_write(const struct page *, FILE *);
+struct status heat_part_write(const struct page *, FILE *);
 bool heat_part_any(const struct page *);
+struct status rate_figures_write(const struct page *, FILE *);
 bool rate_figures_any(const struct page *);
 bool rate_figures_any_latency(const struct page *); /* not where every case is the only one of its kind */
+struct status roofline_figure_write(const struct page *, FILE *);
 bool roofline_figure_any(const struct page *);
+struct status scaling_figure_write(const struct page *, FILE *);
 bool scaling_figure_any(const struct page *);
+struct status cold_figure_write(const struct page *, FILE *);
 bool cold_figure_any(const struct page *);
+struct status table_part_write(const struct page *, FILE *);
+struct status findings_part_write(const struct page *, FILE *);
 bool findings_part_any(const struct page *);
 
 /* How many findings of each severity a report has, those of one variant counted once, and those of a twin

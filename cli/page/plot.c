@@ -245,8 +245,10 @@ void plot_strip_mark(const struct plot *plot, double x) {
 void plot_strip_point(const struct plot *plot, const struct merge_row *row, double x, double low, double high,
                       const char *text) {
   if (!isfinite(x)) return;
+  plot_series_open(plot, row->series);
   plot_strip_bar(plot, low, high);
   fprintf(plot->file, "<a href=\"#row-%zu\" tabindex=\"-1\"><svg x=\"%.2f%%\">", row->number, axis_at(&plot->x, x));
   put_mark(plot, row, 0, 11, text);
   fputs("</svg></a>", plot->file);
+  plot_series_close(plot);
 }

@@ -408,10 +408,8 @@ static void put_strip(const struct plot *plot, const struct scale *scale, const 
     const struct merge_row *row = panel->rows[i];
     const struct shown shown = scale->of(row);
     text_of(scale, row, text);
-    plot_series_open(plot, row->series);
     text_append(text, sizeof text, ", %s us", units_short(latency_of(row).value).text);
     plot_strip_point(plot, row, shown.value, shown.low, shown.high, text);
-    plot_series_close(plot);
   }
   plot_strip_close(plot, units_short(latency_of(fastest_of(panel)).value).text);
 }

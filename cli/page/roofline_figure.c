@@ -188,9 +188,7 @@ static void put_strip_point(const struct plot *plot, const struct view *view, co
   char text[TEXT_MAX];
   snprintf(text, sizeof text, "%s %% of the %s roof", units_fixed(percent_of(view, row), 1).text,
            metrics_roof_name(metrics_at(row, view->mode)->roof));
-  plot_series_open(plot, row->series);
   plot_strip_point(plot, row, percent_of(view, row), NAN, NAN, text);
-  plot_series_close(plot);
 }
 
 /* The line of the case of the row `first`. */
@@ -278,7 +276,7 @@ static size_t each_view(const struct page *page, bool as_plane, FILE *file,
   return count;
 }
 
-void roofline_figure_write(const struct page *page, FILE *file) {
+struct status roofline_figure_write(const struct page *page, FILE *file) {
   const char *caption =
       each_view(page, true, file, NULL) > 0
           ? "A point per case. Lines: the vendor's peaks of the pipes and element types that rows use, in TFLOP/s at "
@@ -293,4 +291,5 @@ void roofline_figure_write(const struct page *page, FILE *file) {
   each_view(page, false, file, put_strips);
   put_data(page, file);
   plot_figure_close(file, &figure);
+  return status_ok();
 }

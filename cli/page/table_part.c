@@ -288,7 +288,7 @@ static void put_bounds(const struct page *page, FILE *file) {
   fputs("</ul></details>\n", file);
 }
 
-void table_part_write(const struct page *page, FILE *file) {
+struct status table_part_write(const struct page *page, FILE *file) {
   fputs("<section id=\"rows\" class=\"cards\" aria-labelledby=\"rows-h\">\n<h2 id=\"rows-h\">Table</h2>\n", file);
   const struct shown shown = columns_shown(page);
   put_notes(page, file, &shown);
@@ -302,4 +302,5 @@ void table_part_write(const struct page *page, FILE *file) {
   put_bounds(page, file);
   put_reasons(page, file);
   fputs("</section>\n", file);
+  return status_ok();
 }

@@ -190,7 +190,7 @@ static void put_figure(const struct page *page, FILE *file) {
   put_data(file, page->compare);
 }
 
-void verdict_part_write(const struct page *page, FILE *file) {
+struct status verdict_part_write(const struct page *page, FILE *file) {
   fputs("<section id=\"verdict\" class=\"cards\" aria-labelledby=\"verdict-h\">\n<h2 id=\"verdict-h\">Verdict</h2>\n",
         file);
   put_outcome(file, page->compare);
@@ -198,4 +198,5 @@ void verdict_part_write(const struct page *page, FILE *file) {
   if (page->compare->row_count > 0) put_table(page, file);
   put_figure(page, file);
   fputs("</section>\n", file);
+  return status_ok();
 }

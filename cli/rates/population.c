@@ -27,9 +27,8 @@ static struct status check_cell(const char *path, const struct record *record, e
 
 static struct status check_evidence(const char *path, const struct journal_data *evidence,
                                     const struct compare_settings *settings, uint32_t rounds, uint32_t *processes) {
-  struct status status = status_ok();
   *processes = 0;
-  for (size_t i = 0; i < evidence->record_count * TIME_MODE_COUNT && !status_failed(&status); ++i) {
+  for (size_t i = 0; i < evidence->record_count * TIME_MODE_COUNT; ++i) {
     const struct record *record = &evidence->records[i / TIME_MODE_COUNT];
     const enum time_mode mode = (enum time_mode)(i % TIME_MODE_COUNT);
     if (!settings->modes[mode] || !judge_is_timed(record, mode)) continue;
@@ -37,11 +36,10 @@ static struct status check_evidence(const char *path, const struct journal_data 
       return status_make(STATUS_NOT_COMPARABLE,
                          "%s: holds one process; measure several with --rounds %u or more, best %u", path, 2 * rounds,
                          4 * rounds);
-    status = check_cell(path, record, mode, processes);
+    TRY(check_cell(path, record, mode, processes));
   }
-  if (status_failed(&status)) return status;
   if (*processes == 0) return status_make(STATUS_NOT_COMPARABLE, "%s: holds no times of the modes to judge", path);
-  if (*processes >= 2 * rounds) return status;
+  if (*processes >= 2 * rounds) return status_ok();
   return status_make(STATUS_NOT_COMPARABLE,
                      "%s: holds %u processes; suites of %u rounds need at least %u, best %u: measure more or give a "
                      "smaller --rounds",
