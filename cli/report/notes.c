@@ -134,14 +134,14 @@ static double clock_off(const struct record *record) {
   return off > clock_off_most ? off : 0;
 }
 
-/* The row that is off most, and how many are off; NULL when none is. */
-static const struct record *find_worst(const struct report *report, double (*off)(const struct record *),
-                                       size_t *count) {
+/* The row that is off most, of this variant or of all (NULL), and how many are off; NULL when none is. */
+static const struct record *find_worst(const struct report *report, const char *variant,
+                                       double (*off)(const struct record *), size_t *count) {
   const struct record *worst = NULL;
   *count = 0;
   for (size_t i = 0; i < report->row_count; ++i) {
     const struct record *record = &report->records[i];
-    if (!(off(record) > 0)) continue;
+    if (!(off(record) > 0) || (variant != NULL && strcmp(record->variant, variant) != 0)) continue;
     ++*count;
     if (worst == NULL || off(record) > off(worst)) worst = record;
   }
@@ -150,7 +150,7 @@ static const struct record *find_worst(const struct report *report, double (*off
 
 static void print_unsteady_ratios(FILE *file, const struct report *report) {
   size_t count;
-  const struct record *worst = find_worst(report, ratio_off, &count);
+  const struct record *worst = find_worst(report, NULL, ratio_off, &count);
   if (worst == NULL) return;
   text_paragraph(
       file, "~ ",
@@ -160,7 +160,7 @@ static void print_unsteady_ratios(FILE *file, const struct report *report) {
 
 static void print_unsteady_clocks(FILE *file, const struct report *report) {
   size_t count;
-  const struct record *worst = find_worst(report, clock_off, &count);
+  const struct record *worst = find_worst(report, NULL, clock_off, &count);
   if (worst == NULL) return;
   text_paragraph(file, "",
                  "hot times of %zu %s were taken at a clock that the GPU did not keep; furthest: %s at %s, %.0f MHz, "
@@ -254,20 +254,15 @@ static void print_steady(FILE *file, const struct report *report, const struct t
 }
 
 /* Without a clock, as on a CPU, three times say too little: whoever else has the processor slows them down more. */
-static bool depends_on_data(const struct record *record) {
-  return record->time[TIME_HOT].sm_clock_mhz > 0 && record->data_dependence_ratio > RECORD_DEPENDENCE_MOST;
+static double dependence(const struct record *record) {
+  const bool is_known = record->time[TIME_HOT].sm_clock_mhz > 0;
+  return is_known && record->data_dependence_ratio > RECORD_DEPENDENCE_MOST ? record->data_dependence_ratio : 0;
 }
 
 /* Of each variant the row that growing maxima slow down most. */
 static void print_dependence(FILE *file, const struct report *report, const char *variant) {
-  const struct record *worst = NULL;
-  size_t rows = 0;
-  for (size_t i = 0; i < report->row_count; ++i) {
-    const struct record *record = &report->records[i];
-    if (strcmp(record->variant, variant) != 0 || !depends_on_data(record)) continue;
-    ++rows;
-    if (worst == NULL || record->data_dependence_ratio > worst->data_dependence_ratio) worst = record;
-  }
+  size_t rows;
+  const struct record *worst = find_worst(report, variant, dependence, &rows);
   if (worst == NULL) return;
   text_paragraph(
       file, "data: ",
