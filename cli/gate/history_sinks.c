@@ -215,8 +215,11 @@ static const struct text_meaning series_meanings[] = {
     {"against", "what times are compared with, so that a slow card is not taken for a slow kernel"},
     {NULL, NULL}};
 
-static const char *const bases[] = {
-    [HISTORY_IN_TURNS] = "reference in turns", [HISTORY_ANCHORED] = "anchors", [HISTORY_ALONE] = "raw time"};
+static const char *basis_name(uint32_t basis) {
+  static const char *const names[] = {
+      [HISTORY_IN_TURNS] = "reference in turns", [HISTORY_ANCHORED] = "anchors", [HISTORY_ALONE] = "raw time"};
+  return basis < sizeof names / sizeof *names ? names[basis] : NULL;
+}
 
 /* All changes together: a sum, since they are differences of logarithms. */
 static double change_of(const struct history_series *series) {
@@ -234,7 +237,7 @@ static void fill_series(const void *of, char cell[][TEXT_CELL_MAX]) {
   TEXT_CELLS(cell, series->variant, time_mode_name(series->mode), units_fixed((double)series->count, 0).text,
              units_short(first->us).text, units_short(last->us).text, units_fixed(last->ratio, 3).text,
              has_changed ? history_sinks_percent(change_of(series)).text : NULL,
-             series->basis == HISTORY_IN_TURNS ? series->reference : bases[series->basis], series->card);
+             series->basis == HISTORY_IN_TURNS ? series->reference : basis_name(series->basis), series->card);
 }
 
 static void group_series(const void *of, char out[TEXT_CELL_MAX]) {
@@ -291,70 +294,50 @@ struct status history_sinks_text(const struct history *history, FILE *file) {
   return print_series(history, file);
 }
 
-/* ---- rows: a point with all that is known of it ---------------------------------------------------------------- */
+/* ---- fields of series and points, for JSON and CSV ---------------------------------------------------------------
+ */
 
-struct row {
-  const char *key, *variant, *mode, *commit, *date, *card, *card_id, *driver, *cuda, *version, *host, *library,
-      *reference, *against, *path;
+static const struct field series_fields[] = {
+    FIELD_TEXT_OF("key", struct history_series, key),
+    FIELD_TEXT_OF("variant", struct history_series, variant),
+    FIELD("mode", ENUM, struct history_series, mode, .name = time_mode_name),
+    FIELD_LABEL_OF("reference", struct history_series, reference),
+    FIELD("against", ENUM, struct history_series, basis, .name = basis_name),
+    FIELD_TEXT_OF("card", struct history_series, card, .column = ""), /* that of each of its runs */
+    {0},
+};
+
+static const struct field run_fields[] = {
+    FIELD_LABEL_OF("commit", struct history_run, commit),   FIELD_TEXT_OF("date", struct history_run, date),
+    FIELD_TEXT_OF("card", struct history_run, card),        FIELD_LABEL_OF("card_id", struct history_run, card_id),
+    FIELD_LABEL_OF("driver", struct history_run, driver),   FIELD_LABEL_OF("cuda", struct history_run, cuda),
+    FIELD_TEXT_OF("version", struct history_run, version),  FIELD_LABEL_OF("host", struct history_run, host),
+    FIELD_LABEL_OF("library", struct history_run, library), {0},
+};
+
+struct point_numbers {
   double us, ratio, low, high, change;
 };
 
-static const struct field series_fields[] = {
-    FIELD("key", NAME, struct row, key),         FIELD("variant", NAME, struct row, variant),
-    FIELD("mode", NAME, struct row, mode),       FIELD("reference", NAME, struct row, reference),
-    FIELD("against", NAME, struct row, against), {0},
+static const struct field number_fields[] = {
+    FIELD("median_us", F64, struct point_numbers, us),        FIELD("ratio", F64, struct point_numbers, ratio),
+    FIELD("ci_low", F64, struct point_numbers, low),          FIELD("ci_high", F64, struct point_numbers, high),
+    FIELD("change_ratio", F64, struct point_numbers, change), {0},
 };
 
-static const struct field point_fields[] = {
-    FIELD("commit", NAME, struct row, commit),   FIELD("date", NAME, struct row, date),
-    FIELD("card", NAME, struct row, card),       FIELD("card_id", NAME, struct row, card_id),
-    FIELD("driver", NAME, struct row, driver),   FIELD("cuda", NAME, struct row, cuda),
-    FIELD("version", NAME, struct row, version), FIELD("host", NAME, struct row, host),
-    FIELD("library", NAME, struct row, library), FIELD("median_us", F64, struct row, us),
-    FIELD("ratio", F64, struct row, ratio),      FIELD("ci_low", F64, struct row, low),
-    FIELD("ci_high", F64, struct row, high),     FIELD("change_ratio", F64, struct row, change),
-    FIELD("path", NAME, struct row, path),       {0},
-};
+static const struct field path_fields[] = {FIELD("path", NAME, struct history_run, path), {0}};
+
+/* The change is the first one that begins at this point; NAN for none. */
+static struct point_numbers numbers_of(const struct history_series *series, size_t at) {
+  const struct history_point *point = &series->points[at];
+  struct point_numbers out = {point->us, point->ratio, (double)point->low, (double)point->high, NAN};
+  for (size_t i = series->change_count; i-- > 0;) {
+    if (series->changes[i].point.at == at) out.change = exp(series->changes[i].point.shift);
+  }
+  return out;
+}
 
 static const char *known(const char *text) { return text[0] != '\0' ? text : NULL; }
-
-/* Of the change that begins at this point; NAN for none. */
-static double change_at(const struct history_series *series, size_t at) {
-  for (size_t i = 0; i < series->change_count; ++i) {
-    if (series->changes[i].point.at == at) return exp(series->changes[i].point.shift);
-  }
-  return NAN;
-}
-
-static struct row series_row(const struct history_series *series) {
-  return (struct row){.key = series->key,
-                      .variant = series->variant,
-                      .mode = time_mode_name(series->mode),
-                      .reference = known(series->reference),
-                      .against = bases[series->basis],
-                      .card = series->card};
-}
-
-static struct row row_of(const struct history *history, const struct history_series *series, size_t at) {
-  const struct history_point *point = &series->points[at];
-  const struct history_run *run = &history->runs[point->run];
-  struct row row = series_row(series);
-  row.commit = known(run->commit);
-  row.date = run->date;
-  row.card_id = known(run->card_id);
-  row.driver = known(run->driver);
-  row.cuda = known(run->cuda);
-  row.version = run->version;
-  row.host = known(run->host);
-  row.library = known(run->library);
-  row.path = run->path;
-  row.us = point->us;
-  row.ratio = point->ratio;
-  row.low = (double)point->low;
-  row.high = (double)point->high;
-  row.change = change_at(series, at);
-  return row;
-}
 
 /* ---- JSON ---------------------------------------------------------------------------------------------------- */
 
@@ -380,17 +363,19 @@ static void add_change(cJSON *list, const struct history *history, const struct 
 static cJSON *series_at(const void *of, size_t index) {
   const struct history *history = of;
   const struct history_series *series = &history->series[index];
-  const struct row head = series_row(series);
   cJSON *object = cJSON_CreateObject();
-  fields_write(object, series_fields, &head);
-  json_add_string(object, "card", series->card);
+  fields_write(object, series_fields, series);
   json_add_number(object, "drift_ratio", exp(series->drift));
   cJSON *changes = cJSON_AddArrayToObject(object, "changes");
   for (size_t i = 0; i < series->change_count; ++i) add_change(changes, history, series, &series->changes[i]);
   cJSON *points = cJSON_AddArrayToObject(object, "points");
   for (size_t i = 0; i < series->count; ++i) {
-    const struct row row = row_of(history, series, i);
-    fields_write(json_add_element(points), point_fields, &row);
+    const struct history_run *run = &history->runs[series->points[i].run];
+    const struct point_numbers numbers = numbers_of(series, i);
+    cJSON *point = json_add_element(points);
+    fields_write(point, run_fields, run);
+    fields_write(point, number_fields, &numbers);
+    fields_write(point, path_fields, run);
   }
   return object;
 }
@@ -430,20 +415,24 @@ struct status history_sinks_json(const struct history *history, FILE *file) {
 
 /* ---- CSV ----------------------------------------------------------------------------------------------------- */
 
-/* row NULL: the header. */
-static void put_row(const struct row *row, FILE *file) {
-  struct csv_writer writer = {.file = file, .is_header = row == NULL};
-  write_csv_columns(&writer, "", series_fields, row);
-  write_csv_columns(&writer, "", point_fields, row);
+/* All NULL: the header. */
+static void put_point(const struct history_series *series, const struct history_run *run,
+                      const struct point_numbers *numbers, FILE *file) {
+  struct csv_writer writer = {.file = file, .is_header = series == NULL};
+  write_csv_columns(&writer, "", series_fields, series);
+  write_csv_columns(&writer, "", run_fields, run);
+  write_csv_columns(&writer, "", number_fields, numbers);
+  write_csv_columns(&writer, "", path_fields, run);
   fputs("\r\n", file);
 }
 
 struct status history_sinks_csv(const struct history *history, FILE *file) {
-  put_row(NULL, file);
+  put_point(NULL, NULL, NULL, file);
   for (size_t i = 0; i < history->series_count; ++i) {
-    for (size_t j = 0; j < history->series[i].count; ++j) {
-      const struct row row = row_of(history, &history->series[i], j);
-      put_row(&row, file);
+    const struct history_series *series = &history->series[i];
+    for (size_t j = 0; j < series->count; ++j) {
+      const struct point_numbers numbers = numbers_of(series, j);
+      put_point(series, &history->runs[series->points[j].run], &numbers, file);
     }
   }
   return status_ok();
