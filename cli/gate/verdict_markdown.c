@@ -30,13 +30,11 @@ static void put_differences(FILE *file, const struct compare *compare, bool fata
 }
 
 static void put_row(FILE *file, const struct compare *compare, const struct compare_row *row) {
-  const char *mark = sinks_row_fails(compare, row) ? "**" : "";
   const struct sinks_numbers is = sinks_numbers(row);
-  fprintf(file, "| %s%s%s | ", mark, verdict_name(row->verdict), mark);
-  markup_put(file, markup_markdown, "%s | %s", row->key, row->variant);
-  fprintf(file, " | %s | %s | %s | %s | %s | %s | ", time_mode_name(row->mode), is.base, is.now, is.change, is.bounds,
-          is.processes);
-  markup_put(file, markup_markdown, "%s |\n", row->reason);
+  markup_put(file, markup_markdown, sinks_row_fails(compare, row) ? "| **%s** |" : "| %s |",
+             verdict_name(row->verdict));
+  markup_put(file, markup_markdown, " %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", row->key, row->variant,
+             time_mode_name(row->mode), is.base, is.now, is.change, is.bounds, is.processes, row->reason);
 }
 
 /* The worst rows, without those that say what others say too. How many had no room, by verdict in `left`. */

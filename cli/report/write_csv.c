@@ -1,6 +1,4 @@
 /* The columns of a report's CSV, and their values. */
-#include <math.h>
-
 #include "cli/base/markup.h"
 #include "cli/base/text.h"
 #include "cli/report/views.h"
@@ -13,8 +11,7 @@ struct csv_view {
   const char *commit, *date, *driver, *version;
   const char *mode;
   char findings[CSV_TEXT_MAX];
-  double net_us, time_ratio, residual, us_per_bh;
-  double energy_pj_per_flop, energy_over_idle_pj_per_flop;
+  double time_ratio, residual, us_per_bh;
 };
 
 /* ---- columns of this file alone ------------------------------------------------------------------------------- */
@@ -27,7 +24,7 @@ static const struct field name_fields[] = {
 
 static const struct field mode_fields[] = {FIELD("mode", NAME, struct csv_view, mode), {0}};
 
-static const struct field net_fields[] = {FIELD("net_us", F64, struct csv_view, net_us), {0}};
+static const struct field net_fields[] = {FIELD("net_us", F64, struct report_row, cold_net_us), {0}};
 
 static const struct field passes_fields[] = {FIELD("passes", U32, struct record, plan.pass_count), {0}};
 
@@ -41,8 +38,8 @@ static const struct field scaled_time_fields[] = {
 static const struct field findings_fields[] = {FIELD_TEXT_OF("findings", struct csv_view, findings), {0}};
 
 static const struct field energy_fields[] = {
-    FIELD("energy_pj_per_flop", F64, struct csv_view, energy_pj_per_flop),
-    FIELD("energy_over_idle_pj_per_flop", F64, struct csv_view, energy_over_idle_pj_per_flop),
+    FIELD("energy_pj_per_flop", F64, struct report_row, energy_pj_per_flop),
+    FIELD("energy_over_idle_pj_per_flop", F64, struct report_row, energy_over_idle_pj_per_flop),
     {0},
 };
 
@@ -133,20 +130,16 @@ void write_csv_columns(struct csv_writer *writer, const char *prefix, const stru
 }
 
 static struct csv_view view_of(const struct run_info *run, const struct report_row *row, enum time_mode mode) {
-  struct csv_view view = {
-      .device = row->device->name,
-      .sweep = run->sweep_name,
-      .commit = run->commit[0] != '\0' ? run->commit : run->git_commit,
-      .date = run->started_utc,
-      .driver = row->device->driver,
-      .version = run->version,
-      .mode = time_mode_name(mode),
-      .net_us = mode == TIME_COLD ? row->cold_net_us : (double)NAN,
-      .energy_pj_per_flop = mode == TIME_STEADY ? row->energy_pj_per_flop : (double)NAN,
-      .energy_over_idle_pj_per_flop = mode == TIME_STEADY ? row->energy_over_idle_pj_per_flop : (double)NAN,
-      .time_ratio = row->scaling.time_ratio[mode],
-      .residual = row->scaling.residual[mode],
-      .us_per_bh = row->scaling.us_per_bh[mode]};
+  struct csv_view view = {.device = row->device->name,
+                          .sweep = run->sweep_name,
+                          .commit = run->commit[0] != '\0' ? run->commit : run->git_commit,
+                          .date = run->started_utc,
+                          .driver = row->device->driver,
+                          .version = run->version,
+                          .mode = time_mode_name(mode),
+                          .time_ratio = row->scaling.time_ratio[mode],
+                          .residual = row->scaling.residual[mode],
+                          .us_per_bh = row->scaling.us_per_bh[mode]};
   for (size_t i = 0; i < row->findings.count; ++i)
     text_append(view.findings, CSV_TEXT_MAX, "%s%s", i > 0 ? ";" : "", finding_name(row->findings.item[i].id));
   return view;
@@ -174,7 +167,7 @@ static void put_row(FILE *file, bool is_header, const struct run_info *run, cons
       {"", record_outcome_fields, r},
       {"", mode_fields, &view},
       {"time_", record_time_fields, r->time[mode].done ? &r->time[mode] : NULL},
-      {"time_", net_fields, &view},
+      {"time_", net_fields, mode == TIME_COLD ? row : NULL},
       {"", report_rate_fields, rates},
       {"roof_", report_roof_fields, rates != NULL && metrics_has_roof(rates) ? rates : NULL},
       {"speedup_vs_", record_speedup_fields, has_ratio ? &r->speedup : NULL},
@@ -196,7 +189,7 @@ static void put_row(FILE *file, bool is_header, const struct run_info *run, cons
       {"counters_top_stall_", record_counter_stall_fields,
        counted != NULL && counted->top_stall.known ? &counted->top_stall : NULL},
       {"counters_", report_counter_fields, counted != NULL ? &counted->metrics : NULL},
-      {"", energy_fields, &view},
+      {"", energy_fields, mode == TIME_STEADY ? row : NULL},
       {"bound_by_", report_bound_by_fields, bound_by},
       {"", record_dependence_fields, mode == TIME_HOT ? r : NULL},
       {"", last_fields, r},

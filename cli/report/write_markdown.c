@@ -12,9 +12,8 @@ static void put_head(FILE *file, const struct report *report) {
   char counts[REPORT_COUNTS_MAX];
   report_counts(report, " cells", counts);
   fprintf(file, "**attnbench %s**\n\n", report->exit_code == EXIT_CODE_OK ? "report: nothing failed" : "failed");
-  markup_put(file, markup_markdown, "Sweep %s on %s, ", run->sweep_name,
-             report->journal->has_device ? report->journal->device.name : "no device");
-  fprintf(file, "%s\n\n", counts);
+  markup_put(file, markup_markdown, "Sweep %s on %s, %s\n\n", run->sweep_name,
+             report->journal->has_device ? report->journal->device.name : "no device", counts);
   if (report_origin(report->journal)[0] != '\0') fprintf(file, "The file %s.\n\n", report_origin(report->journal));
 }
 
@@ -73,9 +72,8 @@ static void put_reasons(FILE *file, const struct report *report) {
     const struct record *record = report->rows[i].record;
     if (cell_status_exit_code(record->status) == EXIT_CODE_OK) continue;
     if (shown++ == 0) fputc('\n', file);
-    markup_put(file, markup_markdown, "- %s %s: ", record->attn_case.key, record->variant);
-    fprintf(file, "%s: ", cell_status_name(record->status));
-    markup_put(file, markup_markdown, "%s\n", record->reason);
+    markup_put(file, markup_markdown, "- %s %s: %s: %s\n", record->attn_case.key, record->variant,
+               cell_status_name(record->status), record->reason);
   }
 }
 
@@ -85,8 +83,8 @@ static void put_bounds(FILE *file, const struct report *report) {
     const struct report_row *row = &report->rows[i];
     if (!row->leads_case || !row->bound_by.known) continue;
     if (shown++ == 0) fputs("\nWhat bounds the fastest row of each case:\n\n", file);
-    markup_put(file, markup_markdown, "- %s %s", row->record->attn_case.key, row->record->variant);
-    markup_put(file, markup_markdown, " (%s): %s\n", time_mode_name(row->bound_by.mode), row->bound_by.text);
+    markup_put(file, markup_markdown, "- %s %s (%s): %s\n", row->record->attn_case.key, row->record->variant,
+               time_mode_name(row->bound_by.mode), row->bound_by.text);
   }
 }
 
