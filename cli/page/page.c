@@ -15,8 +15,6 @@ static const char script[] = {
 #include "script.js.inc"
     0};
 
-/* ---- the page -------------------------------------------------------------------------------------------------- */
-
 void page_open(FILE *file, const char *title) {
   html_put(file,
            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"

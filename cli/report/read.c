@@ -2,8 +2,6 @@
 #include "cli/base/owned.h"
 #include "cli/report/views.h"
 
-/* ---- the report ---------------------------------------------------------------------------------------------- */
-
 /* *known arrives as false. */
 static struct status read_device(const struct json_doc *doc, const char *key, bool *known, struct device_line *out) {
   const cJSON *item = json_get(doc->root, key);
