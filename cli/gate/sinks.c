@@ -48,10 +48,10 @@ static bool all_have_few(const struct compare *compare) {
 }
 
 /* ": 1 process each, 3 needed" */
-static void append_few(const struct compare *compare, struct sinks_line *out) {
+static void append_few(const struct compare *compare, char *out, size_t size) {
   uint32_t least = UINT32_MAX, most = 0;
   if (!all_have_few(compare)) {
-    text_append(out->text, sizeof out->text, ", for the reasons below");
+    text_append(out, size, ", for the reasons below");
     return;
   }
   for (size_t i = 0; i < compare->row_count; ++i) {
@@ -64,18 +64,18 @@ static void append_few(const struct compare *compare, struct sinks_line *out) {
   const char *unit = compare->settings.paired ? most == 1 ? " pair" : " pairs"
                      : most == 1              ? " process"
                                               : " processes";
-  text_append(out->text, sizeof out->text, ": %" PRIu32, least);
-  if (most > least) text_append(out->text, sizeof out->text, " to %" PRIu32, most);
-  text_append(out->text, sizeof out->text, "%s%s, %d needed", unit, compare->settings.paired ? "" : " each",
+  text_append(out, size, ": %" PRIu32, least);
+  if (most > least) text_append(out, size, " to %" PRIu32, most);
+  text_append(out, size, "%s%s, %d needed", unit, compare->settings.paired ? "" : " each",
               compare->settings.paired ? COMPARE_PAIRS_MIN : COMPARE_SIDE_MIN);
 }
 
-static void append_differences(const struct compare *compare, struct sinks_line *out) {
+static void append_differences(const struct compare *compare, char *out, size_t size) {
   const char *before = ": they differ in ";
-  text_append(out->text, sizeof out->text, "the two reports are not comparable");
+  text_append(out, size, "the two reports are not comparable");
   for (size_t i = 0; i < compare->difference_count; ++i) {
     if (!compare->difference[i].fatal) continue;
-    text_append(out->text, sizeof out->text, "%s%s", before, compare->difference[i].key);
+    text_append(out, size, "%s%s", before, compare->difference[i].key);
     before = ", ";
   }
 }
@@ -91,7 +91,7 @@ static void append_unmeasured(const struct compare *compare, char *out, size_t s
 }
 
 /* "264 of 396 rows are missing in the new report; 132 cannot be judged: 1 process each, 3 needed" */
-static void append_causes(const struct compare *compare, struct sinks_line *out) {
+static void append_causes(const struct compare *compare, char *out, size_t size) {
   static const struct {
     const char *one, *many;
   } causes[COMPARE_VERDICT_COUNT] = {
@@ -108,18 +108,18 @@ static void append_causes(const struct compare *compare, struct sinks_line *out)
     const enum compare_verdict verdict = verdict_worst_first[i];
     const uint64_t count = compare->verdict_count[verdict];
     if (count == 0 || compare_exit_code_of(&compare->settings, verdict) == EXIT_CODE_OK) continue;
-    text_append(out->text, sizeof out->text, "%s%" PRIu64, any ? "; " : "", count);
-    if (!any) text_append(out->text, sizeof out->text, " of %zu rows", compare->row_count);
-    text_append(out->text, sizeof out->text, " %s", count == 1 ? causes[verdict].one : causes[verdict].many);
-    if (verdict == COMPARE_inconclusive) append_few(compare, out);
+    text_append(out, size, "%s%" PRIu64, any ? "; " : "", count);
+    if (!any) text_append(out, size, " of %zu rows", compare->row_count);
+    text_append(out, size, " %s", count == 1 ? causes[verdict].one : causes[verdict].many);
+    if (verdict == COMPARE_inconclusive) append_few(compare, out, size);
     any = true;
   }
   const bool is_suite = sinks_has_suite(compare) && verdict_exit_code(compare->suite.verdict) == compare->exit_code;
   if (is_suite && (!any || compare->exit_code == EXIT_CODE_REGRESSION)) {
-    text_append(out->text, sizeof out->text, "%sall cases together: %s, %s", any ? "; " : "",
-                verdict_name(compare->suite.verdict), sinks_numbers(&compare->suite).change);
+    text_append(out, size, "%sall cases together: %s, %s", any ? "; " : "", verdict_name(compare->suite.verdict),
+                sinks_numbers(&compare->suite).change);
   } else if (!any) {
-    append_unmeasured(compare, out->text, sizeof out->text);
+    append_unmeasured(compare, out, size);
   }
 }
 
@@ -130,9 +130,9 @@ struct sinks_line sinks_outcome_text(const struct compare *compare) {
            "%s, exit code %d: ", compare->exit_code == EXIT_CODE_INCONCLUSIVE ? "UNDECIDED" : "FAILED",
            (int)compare->exit_code);
   if (compare->exit_code == EXIT_CODE_NOT_COMPARABLE) {
-    append_differences(compare, &out);
+    append_differences(compare, out.text, sizeof out.text);
   } else {
-    append_causes(compare, &out);
+    append_causes(compare, out.text, sizeof out.text);
   }
   return out;
 }
@@ -171,9 +171,7 @@ void sinks_failure_text(const struct compare *compare, char out[COMPARE_FAILURE_
     snprintf(out, COMPARE_FAILURE_MAX, "%zu of %zu rows: %.200s", rows, compare->row_count,
              sinks_verdicts_text(count).text);
     if (count[COMPARE_inconclusive] == rows && all_have_few(compare)) {
-      struct sinks_line few = {""};
-      append_few(compare, &few);
-      text_append(out, COMPARE_FAILURE_MAX, "%s", few.text);
+      append_few(compare, out, COMPARE_FAILURE_MAX);
     } else {
       text_append(out, COMPARE_FAILURE_MAX, ", first: %s %s %s: %s", first->key, first->variant,
                   time_mode_name(first->mode), sinks_row_text(first));

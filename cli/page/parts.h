@@ -48,12 +48,8 @@ size_t rows_series_round(const struct page_series *);
 /* The times of a mode; NULL when it was not timed. */
 const struct time_record *rows_time(const struct merge_row *, enum time_mode);
 /* The median of a timed mode and its interval: over the processes when several measured it, else over the samples of
- * the one process. */
-struct page_interval {
-  uint32_t processes; /* 0: one */
-  double median_us, low_us, high_us;
-};
-struct page_interval rows_interval_of(const struct merge_row *, enum time_mode);
+ * the one process, of which .processes is 0. */
+struct process_interval rows_interval_of(const struct merge_row *, enum time_mode);
 /* Writes the rows for which `is` returns true to out, which has room for all, in the order of `compare`, as for qsort
  * over pointers to rows. Returns their number. */
 size_t rows_pick(const struct page *, bool (*is)(const struct merge_row *),

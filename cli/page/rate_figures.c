@@ -24,7 +24,7 @@ struct shown {
 
 /* `of_us` is the work of one launch, in the unit times a microsecond. */
 static struct shown over_time(const struct merge_row *row, double of_us) {
-  const struct page_interval us = rows_interval_of(row, TIME_HOT);
+  const struct process_interval us = rows_interval_of(row, TIME_HOT);
   return (struct shown){of_us / us.median_us, of_us / us.high_us, of_us / us.low_us};
 }
 
@@ -34,7 +34,7 @@ static struct shown bandwidth_of(const struct merge_row *row) {
 }
 
 static struct shown latency_of(const struct merge_row *row) {
-  const struct page_interval us = rows_interval_of(row, TIME_HOT);
+  const struct process_interval us = rows_interval_of(row, TIME_HOT);
   return (struct shown){us.median_us, us.low_us, us.high_us};
 }
 

@@ -37,11 +37,11 @@ const struct time_record *rows_time(const struct merge_row *row, enum time_mode 
   return time->done ? time : NULL;
 }
 
-struct page_interval rows_interval_of(const struct merge_row *row, enum time_mode mode) {
+struct process_interval rows_interval_of(const struct merge_row *row, enum time_mode mode) {
   const struct process_interval over = row->row->between[mode];
   const struct stats *within = &row->row->record->time[mode].us;
-  if (over.processes == 0) return (struct page_interval){0, within->median, within->ci_low, within->ci_high};
-  return (struct page_interval){over.processes, over.median_us, over.low_us, over.high_us};
+  if (over.processes > 0) return over;
+  return (struct process_interval){.median_us = within->median, .low_us = within->ci_low, .high_us = within->ci_high};
 }
 
 bool rows_any(const struct page *page, bool (*is)(const struct merge_row *)) {

@@ -20,7 +20,7 @@ static double source_of(const struct page *page, const struct merge_row *row) {
 
 static double width_of(const struct page *page, const struct merge_row *row) {
   (void)page;
-  const struct page_interval us = rows_interval_of(row, TIME_HOT);
+  const struct process_interval us = rows_interval_of(row, TIME_HOT);
   return rows_time(row, TIME_HOT) != NULL ? 50 * (us.high_us - us.low_us) / us.median_us : (double)NAN;
 }
 

@@ -114,13 +114,6 @@ static void add_aggregates(cJSON *array, const struct entry *entry, const struct
   add_aggregate(array, entry, "cv", stddev / mean);
 }
 
-static struct entry with_rates(struct entry entry, const struct mode_metrics *metrics) {
-  if (metrics->known) entry.tflop_per_s = metrics->tflop_per_s;
-  if (metrics->known) entry.gb_per_s = metrics->gb_per_s;
-  if (metrics_has_roof(metrics)) entry.roof_ratio = metrics->roof_ratio;
-  return entry;
-}
-
 /* One entry per process; a run of one process is one repetition. The first one has the rates. */
 static void add_timed(cJSON *array, const struct report_row *row, uint64_t family, enum time_mode mode) {
   const struct time_record *time = &row->record->time[mode];
@@ -131,8 +124,13 @@ static void add_timed(cJSON *array, const struct report_row *row, uint64_t famil
   entry.repetitions = is_one ? 1 : process->count;
   entry.iterations = (uint64_t)time->us.n * (time->launches_per_sample > 0 ? time->launches_per_sample : 1);
   for (uint32_t i = 0; i < entry.repetitions; ++i) {
-    struct entry repetition = i == 0 ? with_rates(entry, &row->metrics.mode[mode]) : entry;
+    struct entry repetition = entry;
     repetition.repetition = i;
+    if (i == 0) {
+      repetition.tflop_per_s = row->metrics.mode[mode].tflop_per_s;
+      repetition.gb_per_s = row->metrics.mode[mode].gb_per_s;
+      repetition.roof_ratio = row->metrics.mode[mode].roof_ratio;
+    }
     repetition.real_time = is_one ? time->us.median : process->median_us[i];
     repetition.sm_clock_mhz = is_one ? time->sm_clock_mhz : process->sm_clock_mhz[i];
     add_entry(array, repetition);
