@@ -294,8 +294,7 @@ struct status history_sinks_text(const struct history *history, FILE *file) {
   return print_series(history, file);
 }
 
-/* ---- fields of series and points, for JSON and CSV ---------------------------------------------------------------
- */
+/* ---- fields, for JSON and CSV ---------------------------------------------------------------------------------- */
 
 static const struct field series_fields[] = {
     FIELD_TEXT_OF("key", struct history_series, key),
