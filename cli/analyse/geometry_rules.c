@@ -63,13 +63,11 @@ bool geometry_rules_grid_misses_bh(const struct rules_row *row, struct finding *
             rules_prefix_of(row, f->pass).text, pass->grid[0], pass->grid[1], pass->grid[2],
             rules_count(m->blocks, "block").text, scaling_pairs(row->shape), factor, growth);
   covering_grid(pass, factor, grid);
+  const char *missing_axes = m->covers_b ? "H" : m->covers_h ? "B" : "B*H";
   rules_put(f->advice,
             "put %s on a grid axis: grid (%" PRIu64 ",%" PRIu64 ",%" PRIu64 ") = %" PRIu64
             " blocks, one (batch, head) pair each",
-            m->covers_b   ? "H"
-            : m->covers_h ? "B"
-                          : "B*H",
-            grid[0], grid[1], grid[2], m->blocks * factor);
+            missing_axes, grid[0], grid[1], grid[2], m->blocks * factor);
   f->change = CHANGE_grid_bh;
   rules_promise_ratio(row,
                       (double)factor * gain_blocks(row->device, m->blocks, m->resident_blocks) /

@@ -51,11 +51,9 @@ struct status cold_figure_write(const struct page *page, FILE *file) {
       .id = "cold",
       .heading = "Cold beside hot",
       .caption =
-          "How much longer one launch after a flush of the L2 takes (cold) than launches back to back (hot). At 0 "
-          "the "
-          "two "
-          "are equal. What lies far above pays for DRAM, or for its start. Bars: the 95&nbsp;% interval of the cold "
-          "median."};
+          "How much longer one launch after a flush of the L2 takes (cold) than launches back to back (hot). "
+          "At 0 the two are equal. What lies far above pays for DRAM, or for its start. "
+          "Bars: the 95&nbsp;% interval of the cold median."};
   plot_figure_open(page, file, &figure);
   put_drawing(page, file);
   plot_data_open(file, "variant,key,hot_us,cold_us,cold_over_hot");

@@ -188,9 +188,8 @@ struct status scaling_figure_write(const struct page *page, FILE *file) {
       .heading = heading,
       .is_named = true,
       .caption =
-          "Time over that of the baseline case as B*H grows. Dashed: what the waves of "
-          "the grid say, a step for each wave; "
-          "a library whose launches are not known has no such line."};
+          "Time over that of the baseline case as B*H grows. Dashed: what the waves of the grid say, a step "
+          "for each wave; a library whose launches are not known has no such line."};
   plot_figure_open(page, file, &figure);
   for (size_t i = 0; i < group_count; ++i)
     put_drawing(page, file, &groups[i], y_axis(groups, group_count, groups[i].text), common);
