@@ -27,11 +27,13 @@
  * The tensor cores' sums of e4m3 have 14 bits. `part` holds P V of at most 512 keys, or of one tile where there are
  * scales for blocks of keys or chunks. It is then added to fp32 sums. These are in `o` or, for the last `sums`
  * columns, in shared memory, where registers are too few for o, part and two sets of weights. With chunks, part holds
- * a part of the columns of one tile, and P V of a tile is computed one chunk after another. */
+ * a part of the columns of one tile, and P V of a tile is computed one chunk after another.
+ *
+ * With `split`, an item is a part of the keys of a q tile (wgmma_split_tile.cuh). */
 #ifndef ATTNBENCH_KERNELS_WGMMA_FP8_TILE_CUH
 #define ATTNBENCH_KERNELS_WGMMA_FP8_TILE_CUH
 
-#include "kernels/tiles/wgmma_general_tile.cuh"
+#include "kernels/tiles/wgmma_split_tile.cuh"
 
 namespace attn::wgmma_fp8 {
 
@@ -47,6 +49,7 @@ struct Shape {
   uint32_t chunks = 1;     /* steps in which P V of a tile is computed; Dv / chunks columns each */
   uint32_t sums = 0;       /* so many columns, the last ones, have their fp32 sums in shared memory */
   uint32_t transposed = 0; /* 1: V was transposed by a pass before the kernel (wgmma_fp8_transpose) */
+  uint32_t split = 0; /* 1: blocks share the keys of a q tile, and leave partial results (wgmma_split_tile.cuh) */
 };
 
 constexpr ATTN_HD uint32_t slabs(uint32_t D) { return (D + kSlabColumns - 1) / kSlabColumns; }
@@ -111,6 +114,11 @@ struct Params : WgmmaGeneralParams {
   uint32_t v_tiles, v_heads; /* where V was transposed before: tiles of a sequence, and its KV heads */
 };
 
+/* The argument where blocks share the keys of a q tile. */
+struct SplitParams : Params {
+  wgmma_split::Parts parts;
+};
+
 /* The argument of wgmma_fp8_transpose. */
 struct TransposeParams {
   const unsigned char *v;
@@ -153,7 +161,7 @@ inline struct status params_make(const attn_problem &shape, const attn_buffers &
 template <typename T_, Shape S_>
 struct Config {
   using T = T_;
-  using Params = wgmma_fp8::Params;
+  using Params = std::conditional_t<S_.split, SplitParams, wgmma_fp8::Params>;
   static constexpr Shape kShape = S_;
   static constexpr wgmma_tile::Shape S = {.D = S_.D / 2, .groups = S_.groups, .keys = S_.keys, .slots = S_.slots};
   static constexpr uint32_t kD = S_.D, kDv = S_.Dv, kKeys = S_.keys, kSlots = S_.slots, kGroups = S_.groups;
@@ -178,14 +186,14 @@ struct Config {
   /* Tiles that are summed in the tensor cores, in 14 bits: at most the 512 keys that the check of e4m3 asks for
    * (kernels/bounds.h). */
   static constexpr uint32_t kSummed = kChunks > 1 ? 1 : 512 / kKeys;
-  static constexpr bool kTurns = kGroups > 1, kScaled = true, kPacked = false;
+  static constexpr bool kTurns = kGroups > 1, kScaled = true, kPacked = false, kSplit = S_.split;
   static constexpr uint32_t kConsumerRegisters = kGroups == 3 ? 152 : kDv <= 64 ? 216 : 232;
   static constexpr uint32_t kProducerRegisters = kGroups == 3 ? 56 : kDv <= 64 ? 72 : 40;
   /* Tiles that two warpgroups can be apart, with their rows. */
   static constexpr uint32_t kApart = ceil_div((kGroups - 1) * 64, kKeys);
   static_assert(kSlots >= 4 * kApart && kKeys % 32 == 0 && kKeys <= 128 && S_.D % 32 == 0 && kPart % 16 == 0 &&
-                S_.Dv <= S_.D && (S_.sums == 0 || S_.chunks == 1) && S_.sums % 8 == 0 &&
-                smem_bytes(S_) <= 227 * 1024);
+                S_.Dv <= S_.D && !(S_.split && S_.transposed) && (S_.sums == 0 || S_.chunks == 1) &&
+                S_.sums % 8 == 0 && smem_bytes(S_) <= 227 * 1024);
 };
 
 /* The scales of an item: x is that of Q times that of K, y that of V. Where blocks of keys have scales, x is that of
@@ -232,7 +240,7 @@ struct Layout : wgmma_general::Layout<C> {
 /* One thread: the tiles of K to the ring, those of V to it or to where they are transposed. */
 template <typename C>
 struct KvFetcher {
-  const Params &a;
+  const typename C::Params &a;
   const Layout<C> at;
   const uint32_t items;
   Cursor<C::kSlots> cursor;
@@ -270,7 +278,7 @@ struct KvFetcher {
 /* Two warps: V from where it comes to the slot of the ring where its turn is. */
 template <typename C>
 struct Transposer {
-  const Params &a;
+  const typename C::Params &a;
   const Layout<C> at;
   const uint32_t items;
   Cursor<C::kSlots> cursor;
@@ -373,7 +381,7 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
   uint32_t first;
   float exponent_scale;
 
-  __device__ __forceinline__ Multiplier(const Params &params, const Layout<C> &layout, uint32_t g)
+  __device__ __forceinline__ Multiplier(const typename C::Params &params, const Layout<C> &layout, uint32_t g)
       : Base(params, layout, g) {}
 
   __device__ __forceinline__ void fence() { hopper::pin(s), hopper::pin(w); }
@@ -778,7 +786,16 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
     const bool is_exact = a.sink != nullptr;
     const float rounded[2] = {quad_sum(total[0]), quad_sum(total[1])};
     const float divisor[2] = {is_exact ? sum[0] : rounded[0], is_exact ? sum[1] : rounded[1]};
-    this->store(round, divisor, sum, a.blocks > 0 ? 1.0f : __int_as_float((int)scales(round).y));
+    const float of_v = a.blocks > 0 ? 1.0f : __int_as_float((int)scales(round).y);
+    if constexpr (C::kSplit) {
+      const uint32_t rows = ptx::load_shared(this->more_info(round)).y & 0xffff,
+                     part = ptx::load_shared(this->more_info(round) + 16).x;
+      __syncwarp(); /* orders all lanes' reads before lane 0 gives Q back, and new words are written there */
+      wgmma_split::store_partial<C::kDv>(a.parts.partials, part, group, rows, o, softmax.reference, sum, divisor,
+                                         of_v);
+    } else {
+      this->store(round, divisor, sum, of_v);
+    }
   }
 
   /* The tiles of a round but the first one; returns the last. */
@@ -854,10 +871,10 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
 
 namespace attn {
 
-/* grid: the items, or fewer blocks that take several each. */
+/* grid: the items, which are parts of q tiles where C::kSplit; or fewer blocks that take several each. */
 template <typename C>
 __global__ void __launch_bounds__((C::kGroups + 1) * 128, 1)
-    wgmma_fp8_kernel(const __grid_constant__ wgmma_fp8::Params a) {
+    wgmma_fp8_kernel(const __grid_constant__ typename C::Params a) {
 #ifdef ATTN_SM90A
   using namespace wgmma_fp8;
   extern __shared__ __align__(1024) unsigned char smem_base[];

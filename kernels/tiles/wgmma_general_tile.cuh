@@ -103,15 +103,18 @@ inline Steps steps_of(const attn_problem &shape, uint32_t keys) {
   return steps;
 }
 
+/* The time of so many rounds of the blocks over items that take `mean` and at most `longest`. Whole rounds over equal
+ * items; items that differ fill the last round, but it cannot end before the longest has. */
+inline double time_of_rounds(double rounds, double mean, double longest) {
+  return fmax((longest < 1.1 * mean ? ceil(rounds) : rounds) * mean, longest);
+}
+
 /* The time of a launch, in the unit of `turn`, what a block takes from one item to the next, and of `step`, for a
- * tile. Whole rounds of the blocks over equal items; items that differ fill the last round, but it cannot end before
- * the longest has. */
+ * tile. */
 inline double cost(const attn_problem &shape, uint32_t rows, uint32_t keys, uint32_t turn, uint32_t step,
                    uint32_t sms) {
   const Steps steps = steps_of(shape, keys);
-  const double rounds = (double)items(shape, rows) / sms, longest = steps.most * step + turn,
-               mean = steps.mean * step + turn;
-  return fmax((longest < 1.1 * mean ? ceil(rounds) : rounds) * mean, longest);
+  return time_of_rounds((double)items(shape, rows) / sms, steps.mean * step + turn, steps.most * step + turn);
 }
 
 /* Heads of a section (CausalOrder) for items of any lengths: as few as share K and V, or more where those load the
@@ -336,7 +339,7 @@ template <typename T_, Shape S_>
 struct Config : wgmma_tile::Config<T_, S_.dense> {
   using Params = WgmmaGeneralParams;
   static constexpr uint32_t kDv = S_.Dv, kQBuffers = q_buffers(S_);
-  static constexpr bool kScaled = false, kPacked = false;
+  static constexpr bool kScaled = false, kPacked = false, kSplit = false;
   /* Tiles that two warpgroups can be apart, with their rows. */
   static constexpr uint32_t kApart = ceil_div((S_.dense.groups - 1) * 64, S_.dense.keys);
   static_assert(S_.dense.slots >= 4 * kApart && S_.Dv <= S_.dense.D && S_.dense.cluster == 1 &&
@@ -359,7 +362,8 @@ struct Layout : wgmma_tile::Layout<C> {
    * position of the first row among the keys; rows that exist, whether there is a next item (upper bit) and whether
    * the warpgroup has no row of it (kIdleNext); query head; keys of the sequence. Then two 64-bit numbers: the first
    * row's element of O, and of LSE. A warpgroup without rows, where tiles have several heads, has one word of the
-   * first four: how many tiles of keys the item has. */
+   * first four: how many tiles of keys the item has. Where blocks share the keys of a q tile, the number of the part
+   * stands in the place of O's element. */
   __device__ __forceinline__ uint32_t more_info(uint32_t group, uint32_t round) const {
     constexpr uint32_t kBarriers = 16 * (C::kQBuffers * C::kGroups + C::kSlots);
     return this->slot(C::kSlots) + wgmma_tile::work_info_bytes(C::S) + kBarriers +
@@ -419,7 +423,12 @@ template <typename C>
 __device__ __forceinline__ Item item_of(const typename C::Params &a, uint32_t index) {
   Item item;
   item.mask = a.mask;
-  if (a.ragged != nullptr) {
+  if constexpr (C::kSplit) {
+    const auto part = a.parts.at(index);
+    item.batch = item.sequence = a.by_heads.quotient(part.head);
+    item.head = part.head - item.batch * a.heads;
+    item.row = part.tile * C::kRows, item.q_first = item.k_first = 0;
+  } else if (a.ragged != nullptr) {
     const Place place = ragged_place(a, index);
     const RaggedTile &t = a.ragged->tile[place.tile];
     item.batch = 0, item.sequence = t.sequence, item.head = place.head;
@@ -434,6 +443,7 @@ __device__ __forceinline__ Item item_of(const typename C::Params &a, uint32_t in
   item.kv_head = a.by_ratio.quotient(item.head);
   if constexpr (C::kPacked) item.head <<= a.pack;
   item.tiles = tiles_of(item.mask, item.row, queries<C>(a, C::kRows), C::kKeys, all_tiles(item.mask, C::kKeys));
+  if constexpr (C::kSplit) item.tiles = a.parts.at(index).keys_of(item.tiles);
   return item;
 }
 
@@ -604,6 +614,10 @@ struct QFetcher {
     ptx::store_shared(at.more_info(group, round),
                       make_uint4(row + item.mask.Skv - item.mask.Sq, rows | (next < items ? 1u << 31 : 0), item.head,
                                  item.mask.Skv));
+    if constexpr (C::kSplit) {
+      ptx::store_shared(at.more_info(group, round) + 16, make_uint4(a.parts.at(index).number, 0, 0, 0));
+      return;
+    }
     const uint64_t o = attn_view_token(&a.o_view, item.batch, item.head, item.q_first + row);
     const uint64_t lse = attn_view_token(&a.lse_view, item.batch, item.head, item.q_first + row);
     ptx::store_shared(at.more_info(group, round) + 16,

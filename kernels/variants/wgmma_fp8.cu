@@ -6,10 +6,11 @@
  * accumulators to an operand in registers. Accumulators of e4m3 products keep about 14 bits, so P V of at most 512
  * keys is added to fp32 sums (promotion). The work between two products bounds the time, so it is kept short. Most
  * tiles are weighed without a look at their maxima: weights that do not fit e4m3 are seen in the packed bytes, and
- * are few. The sum of weights is a product with a block of ones.
+ * are few. The sum of weights is a product with a block of ones. Where q tiles are few, several blocks share the keys
+ * of each, and a second pass merges their sums (kernels/tiles/wgmma_split_tile.cuh).
  *
  * Source: FlashAttention-3 for the transposing of V beside the products; DeepSeek-V3's report for adding the sums of
- *   tensor cores to fp32 ones; the rest is written from the PTX manual.
+ *   tensor cores to fp32 ones; FlashDecoding for keys that blocks share; the rest is written from the PTX manual.
  *
  * Can win: where products bound the time. Clocks of an SM for one query against one key, by what bounds them:
  *
@@ -68,8 +69,11 @@
  *   weights were packed during P V of the tile before. The sums still take about 0.2 million. At D = 128 the same
  *   took the clocks from 1.07 million to 0.99 million.
  *
+ *   Splits are chosen by estimates (SplitCosts), of which none was measured with these kernels. A block leaves 4 Dv +
+ *   16 bytes for each row of a part, 66 KB for 128 rows at Dv = 128. The second pass reads the same.
+ *
  * Cannot: run on another compute capability than 9.0; write O in fp32; take K and V of another type than Q; read
- *   pages or lists of blocks.
+ *   pages or lists of blocks; split keys where sequences differ in length, or where a pass transposes V.
  *
  * Budget, registers per thread: scores keys / 2, weights keys / 8 (twice where they are packed early), part
  * Dv / chunks / 2, fp32 sums of the columns that have none in shared memory / 2, 4 for the sums of weights. Shared
@@ -82,7 +86,9 @@
  *       128  2       128   here          64 + 16 + 64 + 64 + 4 = 212      232   32 + 8 * 16 + 2 + 32 = 194
  *       128  2       128   before        64 + 32 + 64 + 32 + 4 = 196      232   32 + 8 * 16 + 2 + 32 = 194
  *       256  2       64    here          32 + 8 + 32 + 128 + 4 = 204      232   32 + 5 * 32 + 2 + 32 = 226
- *       256  2       64    before        32 + 16 + 128 + 24 + 4 = 204     232   32 + 5 * 16 + 2 + 104 = 218 */
+ *       256  2       64    before        32 + 16 + 128 + 24 + 4 = 204     232   32 + 5 * 16 + 2 + 104 = 218
+ *
+ * Kernels that split keys have the budgets of those whose V is transposed here. */
 #include "kernels/tiles/wgmma_fp8_tile.cuh"
 
 namespace attn {
@@ -95,15 +101,21 @@ struct Kernel {
   uint32_t turn, step; /* what a block takes on an H200 from one q tile to the next, and for a tile of keys; 10 ns */
 };
 
+/* Rows of a q tile whose keys blocks share: one kernel merges the parts of all. */
+constexpr uint32_t kSplitRows = 128;
+
 /* Of the kernels that fit the problem and the tunables, those of the smallest D are compared, and the one with the
  * least estimated time is taken. */
 constexpr Kernel kKernels[] = {
     {{.D = 64, .Dv = 64, .groups = 3, .keys = 96, .slots = 8}, 220, 100},
     {{.D = 64, .Dv = 64, .groups = 2, .keys = 128, .slots = 8}, 220, 122},
+    {{.D = 64, .Dv = 64, .groups = 2, .keys = 128, .slots = 8, .split = 1}, 220, 122},
     {{.D = 128, .Dv = 128, .groups = 2, .keys = 128, .slots = 8}, 470, 118},
     {{.D = 128, .Dv = 128, .groups = 2, .keys = 128, .slots = 8, .sums = 64, .transposed = 1}, 470, 109},
+    {{.D = 128, .Dv = 128, .groups = 2, .keys = 128, .slots = 8, .split = 1}, 470, 118},
     {{.D = 256, .Dv = 256, .groups = 2, .keys = 64, .slots = 5, .chunks = 4}, 320, 121},
     {{.D = 256, .Dv = 256, .groups = 2, .keys = 64, .slots = 5, .sums = 208, .transposed = 1}, 320, 94},
+    {{.D = 256, .Dv = 256, .groups = 2, .keys = 64, .slots = 5, .chunks = 4, .split = 1}, 320, 121},
 };
 
 #ifdef __CUDACC__
@@ -116,8 +128,10 @@ static const void *main_handle(const Kernel &kernel, enum attn_dtype out) {
   });
 }
 static const void *order_handle(const Kernel &kernel) {
-  return for_row<std::size(kKernels)>(&kernel - kKernels, [](auto row) {
-    return handle(wgmma_general_order<Config<__nv_bfloat16, kKernels[decltype(row)::value].shape>>);
+  return for_row<std::size(kKernels)>(&kernel - kKernels, [](auto row) -> const void * {
+    constexpr Shape kShape = kKernels[decltype(row)::value].shape;
+    if constexpr (!kShape.split) return handle(wgmma_general_order<Config<__nv_bfloat16, kShape>>);
+    return nullptr;
   });
 }
 static const void *transpose_handle(const Kernel &kernel) {
@@ -127,14 +141,19 @@ static const void *transpose_handle(const Kernel &kernel) {
     return nullptr;
   });
 }
+static const void *merge_handle(enum attn_dtype out) {
+  return for_type<__half, __nv_bfloat16>(
+      out, [](auto t) { return handle(wgmma_split_merge<typename decltype(t)::type, kSplitRows>); });
+}
 #else
+static const void *merge_handle(enum attn_dtype) { return nullptr; }
 static const void *transpose_handle(const Kernel &) { return nullptr; }
 static const void *main_handle(const Kernel &, enum attn_dtype) { return nullptr; }
 static const void *order_handle(const Kernel &) { return nullptr; }
 constexpr decltype(attn_variant::bind) bind = nullptr;
 #endif
 
-enum { GROUPS, KEYS, PERSISTENT, TRANSPOSE_PASS };
+enum { GROUPS, KEYS, PERSISTENT, TRANSPOSE_PASS, SPLITS };
 enum { FASTEST = 2 }; /* a value of TRANSPOSE_PASS */
 
 static const attn_tunable tunables[] = {
@@ -151,6 +170,10 @@ static const attn_tunable tunables[] = {
      .default_value = FASTEST,
      .help = "1: a pass before the kernel transposes V (sequences of one length), 0: the kernel does, 2: what is "
              "fastest"},
+    {.name = "splits",
+     .max = (int32_t)wgmma_split::kSplitsMax,
+     .help = "blocks that share the keys of a q tile at most (sequences of one length), whose results a second pass "
+             "merges; 1: none; 0: what is fastest for the shape"},
     {.name = nullptr},
 };
 
@@ -164,7 +187,8 @@ static bool fits(const Kernel &kernel, const attn_problem &shape, const attn_tun
       t.value[TRANSPOSE_PASS] == FASTEST || (uint32_t)t.value[TRANSPOSE_PASS] == kernel.shape.transposed;
   /* The pass that transposes takes sequences of one length, and numbers the tiles of V by 31 bits. */
   const bool can_pass = !attn_is_ragged(&shape) && transposed_tiles(shape, kernel.shape) <= INT32_MAX;
-  return shape.D <= kernel.shape.D && shape.Dv <= kernel.shape.Dv && has_scales && is_asked &&
+  const bool may_split = kernel.shape.split ? t.value[SPLITS] != 1 && !attn_is_ragged(&shape) : t.value[SPLITS] <= 1;
+  return shape.D <= kernel.shape.D && shape.Dv <= kernel.shape.Dv && has_scales && is_asked && may_split &&
          (can_pass || !kernel.shape.transposed) && any_or(GROUPS, kernel.shape.groups) &&
          any_or(KEYS, kernel.shape.keys);
 }
@@ -176,31 +200,76 @@ static double transpose_cost(const attn_problem &shape, const Kernel &kernel) {
   return 300 + 2.0 * (double)transposed_tiles(shape, kernel.shape) * v_rows(kernel.shape) * 128 / 35e3;
 }
 
-static const Kernel *choose(const attn_problem &shape, const attn_tuning &tuning, uint32_t sms) {
-  const Kernel *best = nullptr;
+/* A kernel for a problem, and how the keys of its q tiles are cut; splits = 1: they are not. */
+struct Choice {
+  const Kernel *kernel;
+  wgmma_split::Cut cut;
+};
+
+/* The estimated time of a kernel, and its cut. False: its q tiles cannot be cut as it is asked for. */
+static bool estimate(const Kernel &kernel, const attn_problem &shape, const attn_tuning &tuning, uint32_t sms,
+                     double *time, wgmma_split::Cut *cut) {
+  const Shape &s = kernel.shape;
+  *cut = {0, 1, 0};
+  if (!s.split) {
+    *time =
+        wgmma_general::cost(shape, rows(s), s.keys, kernel.turn, kernel.step, sms) + transpose_cost(shape, kernel);
+    return true;
+  }
+  const std::vector<uint32_t> lengths = wgmma_split::lengths_of(shape, rows(s), s.keys);
+  if (lengths.empty()) return false;
+  if (tuning.value[SPLITS] == 0) {
+    *cut = wgmma_split::cheapest_cut(shape, lengths, rows(s), kernel.turn, kernel.step, sms, time);
+    *time /= wgmma_split::kSplitCosts.worthwhile;
+    return cut->splits > 1;
+  }
+  *cut = wgmma_split::cut_of(lengths, (uint32_t)tuning.value[SPLITS]);
+  *time = wgmma_split::cost(shape, lengths, *cut, rows(s), kernel.turn, kernel.step, sms);
+  return cut->count <= wgmma_split::kPartsMax && (uint64_t)shape.B * shape.Hq * cut->count <= INT32_MAX / rows(s);
+}
+
+/* Of the kernels of the smallest D the one that is estimated to be the fastest; nullptr: none fits. */
+static Choice choose(const attn_problem &shape, const attn_tuning &tuning, uint32_t sms) {
+  Choice best = {nullptr, {}};
   double least = 0;
   for (const Kernel &kernel : kKernels) {
     if (!fits(kernel, shape, tuning)) continue;
     /* A kernel of a larger D multiplies zeros. */
-    if (best != nullptr && kernel.shape.D > best->shape.D) break;
-    const double cost =
-        wgmma_general::cost(shape, rows(kernel.shape), kernel.shape.keys, kernel.turn, kernel.step, sms) +
-        transpose_cost(shape, kernel);
-    if (best == nullptr || cost < least) best = &kernel, least = cost;
+    if (best.kernel != nullptr && kernel.shape.D > best.kernel->shape.D) break;
+    double time = 0;
+    wgmma_split::Cut cut;
+    if (!estimate(kernel, shape, tuning, sms, &time, &cut)) continue;
+    if (best.kernel == nullptr || time < least) best = {&kernel, cut}, least = time;
   }
   return best;
 }
 
 #ifdef __CUDACC__
+/* The arguments where keys are split. */
+static void bind_parts(const attn_problem &shape, const attn_plan &plan, const attn_buffers &buffers,
+                       const Kernel &kernel, SplitParams *params, attn_pass_args args[ATTN_PASSES_MAX]) {
+  const std::vector<uint32_t> lengths = wgmma_split::lengths_of(shape, rows(kernel.shape), kernel.shape.keys);
+  const wgmma_split::Cut cut = wgmma_split::cut_of(lengths, plan.splits);
+  const wgmma_split::Partials partials = wgmma_split::partials_of(shape, buffers, cut, rows(kernel.shape));
+  params->parts = wgmma_split::parts_of(shape, lengths, cut, partials);
+  params->items = shape.B * shape.Hq * cut.count;
+  put_args(args[0], *params);
+  put_args(args[1], wgmma_split::merge_params(shape, buffers, lengths, cut, partials));
+}
+
 static struct status bind(const attn_problem *shape, const attn_plan *plan, const attn_buffers *buffers,
                           attn_pass_args args[ATTN_PASSES_MAX]) {
   for (const Kernel &kernel : kKernels) {
-    const uint32_t main = plan->pass_count - 1;
+    const uint32_t main = kernel.shape.split ? 0 : plan->pass_count - 1;
     if (plan->pass[main].kernel != main_handle(kernel, attn_out_dtype(shape))) continue;
-    Params params = {};
+    SplitParams params = {};
     TRY(params_make(*shape, *buffers, kernel.shape, plan->pass[main].grid[0], (double)kernel.turn / kernel.step,
                     &params));
-    put_args(args[main], params);
+    if (kernel.shape.split) {
+      bind_parts(*shape, *plan, *buffers, kernel, &params, args);
+      return status_ok();
+    }
+    put_args(args[main], static_cast<const Params &>(params));
     if (kernel.shape.transposed)
       put_args(args[0], transpose_params(*shape, *buffers, kernel.shape));
     else if (main > 0)
@@ -215,7 +284,13 @@ static const char *supports(const attn_problem *shape, const attn_tuning *tuning
   if (const char *why = check_hopper(*device)) return why;
   if (attn_out_dtype(shape) == ATTN_F32) return "out_dtype must be f16 or bf16: it writes O in 16 bits";
   if (shape->Dv % 16 != 0) return "Dv must be a multiple of 16, as the copy engine takes whole 16-byte units";
-  const Kernel *kernel = choose(*shape, *tuning, device->sms);
+  if (tuning->value[SPLITS] > 1 && attn_is_ragged(shape))
+    return "splits must be 0 or 1 where the lengths of sequences differ";
+  const Kernel *kernel = choose(*shape, *tuning, device->sms).kernel;
+  if (kernel == nullptr && tuning->value[SPLITS] > 1)
+    return "no kernel that splits keys is compiled for these tunables at this D and Dv, or the q tiles of a head "
+           "have "
+           "more than 512 parts: splits must be lower";
   if (kernel == nullptr)
     return "no kernel is compiled for these tunables at this D, Dv and batch: kernels/variants/wgmma_fp8.cu lists "
            "them";
@@ -239,11 +314,17 @@ static void add_transpose(const attn_problem &shape, const Kernel &kernel, attn_
 }
 
 static void plan(const attn_problem *shape, const attn_tuning *tuning, const device_info *device, attn_plan *plan) {
-  const Kernel &kernel = *choose(*shape, *tuning, device->sms);
+  const Choice choice = choose(*shape, *tuning, device->sms);
+  const Kernel &kernel = *choice.kernel;
   const Shape &s = kernel.shape;
+  const uint32_t blocks = tuning->value[PERSISTENT] ? device->sms : 0;
+  const enum attn_dtype out = attn_out_dtype(shape);
   plan->stages = s.slots / 2;
-  wgmma_general::plan_passes(*shape, rows(s), s.keys, s.groups, tuning->value[PERSISTENT] ? device->sms : 0,
-                             smem_bytes(s), order_handle(kernel), main_handle(kernel, attn_out_dtype(shape)), plan);
+  if (s.split)
+    return wgmma_split::plan_passes(*shape, choice.cut, rows(s), s.keys, s.groups, blocks, smem_bytes(s),
+                                    main_handle(kernel, out), merge_handle(out), plan);
+  wgmma_general::plan_passes(*shape, rows(s), s.keys, s.groups, blocks, smem_bytes(s), order_handle(kernel),
+                             main_handle(kernel, out), plan);
   if (s.transposed) add_transpose(*shape, kernel, plan);
 }
 

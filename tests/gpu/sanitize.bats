@@ -20,9 +20,9 @@ sanitize() {
   # racecheck does not know barrier.arrive: it reports hazards in the PTX manual's own example of a producer and a
   # consumer. mla hands weights from one warpgroup to the other in that way.
   if [ "$1" = racecheck ]; then
-    tool_run "$1" sanitize_axes 62 --variants serial,scalar,wgmma_general,wgmma_paged,wgmma_fp8,wgmma_fp8:transpose_pass=1,decode_general
+    tool_run "$1" sanitize_axes 67 --variants serial,scalar,wgmma_general,wgmma_paged,wgmma_fp8,wgmma_fp8:transpose_pass=1,wgmma_fp8:splits=3,decode_general
   else
-    tool_run "$1" sanitize_axes 66
+    tool_run "$1" sanitize_axes 71
   fi
 }
 

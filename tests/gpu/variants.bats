@@ -72,19 +72,27 @@ decode_general,decode_general:warps=2,blocks=2,split_kv,split_kv_atomic,one_quer
 }
 
 @test "e4m3 with its scales is right in every variant that takes it, and no other takes it" {
-  attn --sweep tests/data/sweeps/axes_e4m3.json --variants serial,scalar,wgmma_fp8,wgmma_fp8:transpose_pass=0,wgmma_fp8:transpose_pass=1 --device cuda --check-only --json "$TMP/r.json"
+  attn --sweep tests/data/sweeps/axes_e4m3.json --variants serial,scalar,wgmma_fp8,wgmma_fp8:transpose_pass=0,wgmma_fp8:transpose_pass=1,wgmma_fp8:splits=1,wgmma_fp8:splits=3 --device cuda --check-only --json "$TMP/r.json"
   expect_status 0
   # serial and scalar take no head dimension beyond 128.
   expect_json "$TMP/r.json" 'all(r["status"] == "ok" or r["shape"]["D"] > 128 for r in d["results"] if r["variant"] in ("serial", "scalar"))'
   expect_json "$TMP/r.json" 'len(d["results"]) > 400'
   expect_json "$TMP/r.json" '{r["status"] for r in d["results"]} <= {"ok", "skipped"}'
-  for variant in wgmma_fp8 wgmma_fp8:transpose_pass=0 wgmma_fp8:transpose_pass=1; do
+  for variant in wgmma_fp8 wgmma_fp8:transpose_pass=0 wgmma_fp8:transpose_pass=1 wgmma_fp8:splits=1 wgmma_fp8:splits=3; do
     expect_json "$TMP/r.json" "sum(r['status'] == 'ok' for r in d['results'] if r['variant'] == '$variant') > 100"
   done
   expect_json "$TMP/r.json" 'all(0 < r["check"]["oracle"]["quantisation_rmse"] <= r["check"]["oracle"]["quantisation_max"]
     for r in d["results"] if r["status"] == "ok")'
   attn --shape B=1,H=2,S=512,D=64,e4m3 --device cuda --check-only --variants wgmma,mma_swizzle,cudnn --json "$TMP/r.json"
   expect_json "$TMP/r.json" 'all(r["status"] == "skipped" and ("dtype must be" in r["reason"] or "e4m3 needs" in r["reason"]) for r in d["results"])'
+}
+
+@test "wgmma_fp8 is right where a few queries see very many keys, whose parts it merges" {
+  must 0 attn --device cuda --check-only --json "$TMP/r.json" --variants wgmma_fp8,wgmma_fp8:splits=255,wgmma_fp8:splits=7,persistent=0 \
+    --shape B=1,H=4,S=128x131072,D=128,e4m3 --shape B=1,H=2/1,S=100x65537,D=64,e4m3,causal,lse,sink \
+    --shape B=1,H=4,S=130x20000,D=256,e4m3,scales=block:128,lse --shape B=1,H=3,S=300x9999,D=96,e4m3,out_dtype=f16,window=5000:0,softcap=20
+  expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["ok"] * 12'
+  expect_json "$TMP/r.json" 'all(r["plan"]["splits"] > 1 for r in d["results"])'
 }
 
 @test "decoding as it is served is right on small cases, that of latent attention too" {
@@ -101,7 +109,7 @@ decode_general,decode_general:warps=2,blocks=2,split_kv,split_kv_atomic,one_quer
   local seed=$RANDOM
   echo "tests/data/random_sweep.py $seed 1500"
   python tests/data/random_sweep.py "$seed" 1500 >"$TMP/s.json"
-  must 0 attn --sweep "$TMP/s.json" --variants serial,scalar,wgmma,wgmma_general,wgmma_paged,wgmma_fp8,wgmma_fp8:transpose_pass=1,decode_general,decode_general:warps=2,blocks=3,mla,cudnn --device cuda --check-only --json "$TMP/r.json"
+  must 0 attn --sweep "$TMP/s.json" --variants serial,scalar,wgmma,wgmma_general,wgmma_paged,wgmma_fp8,wgmma_fp8:transpose_pass=1,wgmma_fp8:splits=3,decode_general,decode_general:warps=2,blocks=3,mla,cudnn --device cuda --check-only --json "$TMP/r.json"
   expect_json "$TMP/r.json" '{r["status"] for r in d["results"]} == {"ok", "skipped"}'
   expect_json "$TMP/r.json" 'all(r["status"] == "ok" for r in d["results"] if r["variant"] in ("serial", "scalar"))'
 }

@@ -103,6 +103,24 @@ emulate_part() {
   emulate_part 18 80 emulated_wgmma_fp8:transpose_pass=1 tests/data/sweeps/emulated_e4m3.json
 }
 
+@test "wgmma_fp8 is right where blocks share the keys of a q tile" {
+  local splits seed=$RANDOM
+  drawn 1 2 3 7,persistent=0 255
+  for splits in "${DRAWN[@]}"; do
+    emulate_part 18 80 "emulated_wgmma_fp8:splits=$splits" tests/data/sweeps/emulated_e4m3.json
+    emulate "emulated_wgmma_fp8:splits=$splits" --shape B=1,H=4/1,S=1x1999,D=128,e4m3,lse --shape B=2,H=2/1,S=130x777,D=48,e4m3,causal,sink,lse \
+      --shape B=1,H=2,S=100x1500,D=256,e4m3,out_dtype=f16,scales=block:128,sink,bshd --shape B=3,H=2,S=17x400,D=96,e4m3,window=150:20,softcap=5,lse \
+      --shape B=1,H=1,S=64x3000,D=64,e4m3,outliers=0.01,lse --shape B=1,H=2,S=300x90,D=64,e4m3,causal,sink
+    [ "$OK" = 6 ] || fail "$splits: $OK cases are right"
+    must 4 attn --device cpu --load "$EMULATED" --check-only --variants "emulated_wgmma_fp8:splits=$splits" --json "$TMP/r.json" \
+      --shape batch=2q100s300_q1s70,H=2,D=64,e4m3
+    expect_json "$TMP/r.json" '"splits must be 0 or 1" in d["results"][0]["reason"]'
+  done
+  echo "tests/data/random_sweep.py $seed 200"
+  python tests/data/random_sweep.py "$seed" 200 >"$TMP/s.json"
+  emulate_part 4 5 "emulated_wgmma_fp8:splits=${DRAWN[0]}" "$TMP/s.json"
+}
+
 @test "the error of wgmma_fp8 does not grow with the keys where tensor cores cut sums to 14 bits" {
   local keys variant
   for variant in "emulated_wgmma_fp8 D=64" "emulated_wgmma_fp8:transpose_pass=1 D=256"; do
@@ -179,11 +197,12 @@ choose() {
 }
 
 # mutant_of KERNEL DTYPE NAME SED SHAPE...: KERNEL for D of 64, its tile so changed, must give a wrong result or end its worker.
-# LEFT_OUT is a command of sed that takes kernels out of the variant, which then compiles sooner.
+# LEFT_OUT is a command of sed that takes kernels out of the variant, which then compiles sooner. TILE is the file that is changed, where
+# it is not the kernel's own; TUNABLES are those of the variant.
 mutant_of() {
   NUMBER=$((NUMBER + 1))
   [ "$NUMBER" -le "$OF" ] || fail "more than $OF mutants"
-  local tile=kernels/tiles/$1_tile.cuh variant=kernels/variants/$1.cu folder=$TMP/$3 of=$1 dtype=$2 build shape shapes=()
+  local tile=kernels/tiles/${TILE:-$1}_tile.cuh variant=kernels/variants/$1.cu folder=$TMP/$3 of=$1 dtype=$2 build shape shapes=()
   shift 2
   build=$(dirname "$ATTNBENCH")/emulated
   mkdir -p "$folder/kernels/tiles" "$folder/kernels/variants"
@@ -197,7 +216,7 @@ mutant_of() {
   mv "$folder/kernel.o" "$folder/$of.cu.o"
   g++ -shared -Wl,-Bsymbolic "$folder"/*.o -o "$folder/mutant.so"
   for shape in "${@:3}"; do shapes+=(--shape "$shape,$dtype"); done
-  attn --device cpu --load "$folder/mutant.so" --check-only --timeout 60 --variants "emulated_$of" --json "$TMP/r.json" "${shapes[@]}"
+  attn --device cpu --load "$folder/mutant.so" --check-only --timeout 60 --variants "emulated_$of${TUNABLES:-}" --json "$TMP/r.json" "${shapes[@]}"
   json "$TMP/r.json" '"'"$1"'", [r["status"] for r in d["results"]]'
   expect_json "$TMP/r.json" 'any(r["status"] != "ok" for r in d["results"])'
 }
@@ -246,6 +265,19 @@ mla_mutant() { # NAME SED
   mutant fp8 saturated 's/\(sign \& 0x80808080\) != 0/false/' "$long,outliers=0.01"
   mutant fp8 lost_for_good 's/ptx::mma_16x8x32\(c, left, b0, b1\)/c[0] = 0/' "$long,outliers=0.01"
   mutant fp8 room_unscaled 's/kMoreRoom = 0x1p-2f/kMoreRoom = 1.0f/' "$long"
+}
+
+@test "the emulated GPU finds what is wrong in the parts of keys that blocks share, and in how they are merged" {
+  choose 8
+  local TILE=wgmma_split TUNABLES=:splits=3
+  mutant fp8 part_dropped 's/part < end; part [+]= warps/part + 1 < end; part += warps/'
+  mutant fp8 sink_of_each 's/1.44269504f, 1.0f, 1.0f,/1.44269504f, (float)(end - first), (float)(end - first),/' B=2,H=3,S=128x500,D=64,sink,lse
+  mutant fp8 tile_twice 's/all.count[(][)] [*] [(]part [+] 1[)] . parts/& + (part + 1 < parts)/'
+  mutant fp8 part_of_other 's/head [*] partials.count [+] which[}]/head * partials.count + reversed}/'
+  mutant fp8 reference_ignored 's/[*]before = ptx::ex2[(]reference - base[)]/*before = 1.0f/'
+  mutant fp8 merged_early 's/__syncthreads[(][)];.*$//'
+  mutant fp8 strip_of_first 's/part, group [*] 4 [+] warp[)]/part, warp)/'
+  TILE=wgmma_fp8 mutant fp8 words_overwritten 's/__syncwarp[(][)]; .. orders all lanes.*$//' B=1,H=4/2,S=400x129,D=64,window=-1:30
 }
 
 @test "the emulated GPU finds a page of another tile, a tail that is kept, and a warpgroup without rows that waits" {

@@ -918,6 +918,8 @@ TEST(wgmma_general_takes_lists_of_blocks_that_its_tiles_divide) {
   assert_non_null(strstr(refusal(&p), "lists of blocks"));
 }
 
+enum { FP8_GROUPS, FP8_KEYS, FP8_PERSISTENT, FP8_TRANSPOSE_PASS, FP8_SPLITS };
+
 /* A tile of keys has one scale, so those of 96 keys do not take blocks of 128. */
 TEST(wgmma_fp8_takes_a_kernel_that_holds_d_and_whose_tiles_have_one_scale) {
   static const struct {
@@ -937,7 +939,7 @@ TEST(wgmma_fp8_takes_a_kernel_that_holds_d_and_whose_tiles_have_one_scale) {
     assert_int_equal(plan_of(&p).tile_kv, rows[i].keys);
   }
   struct point p = point_of("wgmma_fp8", "h200", square(4, 16, 4096, 64, ATTN_E4M3));
-  p.tuning.value[0] = 3; /* warpgroups */
+  p.tuning.value[FP8_GROUPS] = 3;
   assert_int_equal(plan_of(&p).tile_kv, 96);
   p.shape.scales = ATTN_SCALES_BLOCK;
   assert_non_null(refusal(&p));
@@ -957,17 +959,91 @@ TEST(wgmma_fp8_transposes_v_before_the_kernel_where_queries_are_many) {
   for (size_t i = 0; i < COUNT(rows); i++) {
     struct point p = point_of("wgmma_fp8", "h200", square(2, 16, rows[i].Sq, rows[i].D, ATTN_E4M3));
     p.shape.Skv = rows[i].Skv;
+    p.tuning.value[FP8_SPLITS] = 1;
     const struct attn_plan plan = plan_of(&p);
     assert_int_equal(plan.pass_count, rows[i].tiles > 0 ? 2 : 1);
     if (rows[i].tiles == 0) continue;
     assert_string_equal(plan.pass[0].name, "transpose");
     assert_int_equal(plan.pass[0].grid[0], 2 * 16 * rows[i].tiles);
     assert_int_equal(plan.workspace_bytes, 2 * 16 * rows[i].tiles * 16384);
-    p.tuning.value[3] = 0; /* transpose_pass */
+    p.tuning.value[FP8_TRANSPOSE_PASS] = 0;
     assert_int_equal(plan_of(&p).pass_count, 1);
-    p.tuning.value[3] = 1, p.shape.batch.drawn = 1;
+    p.tuning.value[FP8_TRANSPOSE_PASS] = 1, p.shape.batch.drawn = 1;
     assert_non_null(refusal(&p));
   }
+}
+
+/* With fewer q tiles than SMs, or hardly more than SMs, whose last few would take as long as all before them. */
+TEST(wgmma_fp8_splits_keys_where_q_tiles_leave_sms_idle) {
+  static const struct {
+    uint32_t H, Sq, Skv, D, splits, blocks;
+  } rows[] = {{4, 128, 131072, 128, 32, 128}, {1, 128, 131072, 64, 128, 128}, {4, 128, 131072, 256, 33, 132},
+              {140, 128, 16384, 128, 3, 132}, {16, 1024, 1024, 128, 1, 128},  {16, 16384, 16384, 128, 1, 132},
+              {4, 128, 128, 128, 1, 4}};
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    struct point p = point_of("wgmma_fp8", "h200", square(1, rows[i].H, rows[i].Sq, rows[i].D, ATTN_E4M3));
+    p.shape.Skv = rows[i].Skv;
+    const struct attn_plan plan = plan_of(&p);
+    assert_int_equal(plan.splits, rows[i].splits);
+    const struct attn_pass *main = &plan.pass[plan.splits > 1 ? 0 : plan.pass_count - 1];
+    assert_grid(main, rows[i].blocks, 1, 1);
+    assert_int_equal((main->covers[0] & ATTN_COVERS_SPLIT) != 0, plan.splits > 1);
+    p.tuning.value[FP8_SPLITS] = 1;
+    assert_int_equal(plan_of(&p).splits, 1);
+  }
+}
+
+TEST(wgmma_fp8_leaves_sums_of_each_part_for_a_pass_that_merges_them) {
+  struct point p = point_of("wgmma_fp8", "h200", square(2, 3, 200, 128, ATTN_E4M3));
+  p.shape.Skv = 1000, p.shape.Dv = 112;
+  p.tuning.value[FP8_SPLITS] = 3;
+  const struct attn_plan plan = plan_of(&p);
+  assert_int_equal(plan.pass_count, 2);
+  assert_string_equal(plan.pass[0].name, "main");
+  assert_string_equal(plan.pass[1].name, "merge");
+  assert_true(plan.pass[1].early_start);
+  assert_grid(&plan.pass[0], 2 * 3 * 2 * 3, 1, 1);
+  assert_grid(&plan.pass[1], 2 * 3 * 13, 4, 1); /* strips of 16 rows, groups of 32 columns */
+  /* 112 fp32 sums and four numbers of each of 128 rows */
+  assert_int_equal(plan.workspace_bytes, UINT64_C(2) * 3 * 2 * 3 * 128 * (112 + 4) * 4);
+  assert_int_equal(plan.zeroed_bytes, 0);
+  p.shape.Sq = 20; /* two strips */
+  assert_int_equal(plan_of(&p).workspace_bytes, UINT64_C(2) * 3 * 3 * 32 * (112 + 4) * 4);
+}
+
+/* Under a causal mask the four q tiles see 1 to 4 tiles of keys. */
+TEST(wgmma_fp8_cuts_only_keys_that_are_seen) {
+  static const struct {
+    int32_t asked;
+    uint32_t splits, parts;
+  } rows[] = {{255, 4, 10}, {4, 4, 10}, {3, 2, 6}, {2, 2, 6}, {1, 1, 4}};
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    struct point p = point_of("wgmma_fp8", "h200", square(1, 3, 512, 128, ATTN_E4M3));
+    p.shape.right = 0;
+    p.tuning.value[FP8_SPLITS] = rows[i].asked;
+    assert_null(refusal(&p));
+    assert_int_equal(plan_of(&p).splits, rows[i].splits);
+    assert_grid(&plan_of(&p).pass[0], 3 * rows[i].parts, 1, 1);
+  }
+}
+
+TEST(wgmma_fp8_refuses_splits_that_no_kernel_has) {
+  struct point p = point_of("wgmma_fp8", "h200", square(4, 16, 4096, 64, ATTN_E4M3));
+  p.tuning.value[FP8_SPLITS] = 2;
+  assert_null(refusal(&p));
+  p.tuning.value[FP8_GROUPS] = 3;
+  assert_non_null(strstr(refusal(&p), "splits"));
+  p.tuning.value[FP8_GROUPS] = 0, p.tuning.value[FP8_TRANSPOSE_PASS] = 1;
+  assert_non_null(strstr(refusal(&p), "splits"));
+  p.tuning.value[FP8_TRANSPOSE_PASS] = 2, p.tuning.value[FP8_SPLITS] = 32; /* of 32 q tiles: 1024 parts */
+  assert_non_null(strstr(refusal(&p), "512 parts"));
+  p.tuning.value[FP8_SPLITS] = 16;
+  assert_null(refusal(&p));
+  p.shape.batch.drawn = 1;
+  assert_non_null(strstr(refusal(&p), "splits must be 0 or 1"));
+  p.tuning.value[FP8_SPLITS] = 0;
+  assert_null(refusal(&p));
+  assert_int_equal(plan_of(&p).splits, 1);
 }
 
 TEST(wgmma_tunables_name_a_kernel_or_are_refused) {

@@ -43,6 +43,9 @@ inline void cp_async_wait() {
   emulated::copies_wait(Pending);
 }
 
+/* A pass is emulated when those before it have ended. */
+inline void wait_for_earlier_passes() {}
+
 inline uint32_t cluster_rank() { return emulated::cluster_rank(); }
 inline void cluster_arrive_relaxed() { emulated::cluster_arrive(); }
 inline void cluster_arrive() { emulated::cluster_arrive(); }
