@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-enum { UNIT_TESTS_MAX = 64 };
+enum { UNIT_TESTS_MAX = 80 };
 
 static struct CMUnitTest unit_tests[UNIT_TESTS_MAX]; /* in the order of the file */
 static size_t unit_test_count;

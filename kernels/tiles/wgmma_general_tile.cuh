@@ -424,10 +424,7 @@ __device__ __forceinline__ Item item_of(const typename C::Params &a, uint32_t in
   Item item;
   item.mask = a.mask;
   if constexpr (C::kSplit) {
-    const auto part = a.parts.at(index);
-    item.batch = item.sequence = a.by_heads.quotient(part.head);
-    item.head = part.head - item.batch * a.heads;
-    item.row = part.tile * C::kRows, item.q_first = item.k_first = 0;
+    a.parts.template put_place<C::kRows>(index, a.heads, a.by_heads, &item);
   } else if (a.ragged != nullptr) {
     const Place place = ragged_place(a, index);
     const RaggedTile &t = a.ragged->tile[place.tile];
@@ -443,7 +440,7 @@ __device__ __forceinline__ Item item_of(const typename C::Params &a, uint32_t in
   item.kv_head = a.by_ratio.quotient(item.head);
   if constexpr (C::kPacked) item.head <<= a.pack;
   item.tiles = tiles_of(item.mask, item.row, queries<C>(a, C::kRows), C::kKeys, all_tiles(item.mask, C::kKeys));
-  if constexpr (C::kSplit) item.tiles = a.parts.at(index).keys_of(item.tiles);
+  if constexpr (C::kSplit) item.tiles = a.parts.keys_of(index, item.tiles);
   return item;
 }
 
@@ -615,7 +612,7 @@ struct QFetcher {
                       make_uint4(row + item.mask.Skv - item.mask.Sq, rows | (next < items ? 1u << 31 : 0), item.head,
                                  item.mask.Skv));
     if constexpr (C::kSplit) {
-      ptx::store_shared(at.more_info(group, round) + 16, make_uint4(a.parts.at(index).number, 0, 0, 0));
+      ptx::store_shared(at.more_info(group, round) + 16, make_uint4(a.parts.number_of(index), 0, 0, 0));
       return;
     }
     const uint64_t o = attn_view_token(&a.o_view, item.batch, item.head, item.q_first + row);

@@ -7,7 +7,7 @@
  * keys is added to fp32 sums (promotion). The work between two products bounds the time, so it is kept short. Most
  * tiles are weighed without a look at their maxima: weights that do not fit e4m3 are seen in the packed bytes, and
  * are few. The sum of weights is a product with a block of ones. Where q tiles are few, several blocks share the keys
- * of each, and a second pass merges their sums (kernels/tiles/wgmma_split_tile.cuh).
+ * of each, and another pass merges their sums (kernels/tiles/wgmma_split_tile.cuh).
  *
  * Source: FlashAttention-3 for the transposing of V beside the products; DeepSeek-V3's report for adding the sums of
  *   tensor cores to fp32 ones; FlashDecoding for keys that blocks share; the rest is written from the PTX manual.
@@ -70,10 +70,10 @@
  *   took the clocks from 1.07 million to 0.99 million.
  *
  *   Splits are chosen by estimates (SplitCosts), of which none was measured with these kernels. A block leaves 4 Dv +
- *   16 bytes for each row of a part, 66 KB for 128 rows at Dv = 128. The second pass reads the same.
+ *   16 bytes for each row of a part, 66 KB for 128 rows at Dv = 128. The pass that merges reads the same.
  *
  * Cannot: run on another compute capability than 9.0; write O in fp32; take K and V of another type than Q; read
- *   pages or lists of blocks; split keys where sequences differ in length, or where a pass transposes V.
+ *   pages or lists of blocks; split keys where a pass transposes V.
  *
  * Budget, registers per thread: scores keys / 2, weights keys / 8 (twice where they are packed early), part
  * Dv / chunks / 2, fp32 sums of the columns that have none in shared memory / 2, 4 for the sums of weights. Shared
@@ -117,6 +117,11 @@ constexpr Kernel kKernels[] = {
     {{.D = 256, .Dv = 256, .groups = 2, .keys = 64, .slots = 5, .sums = 208, .transposed = 1}, 320, 94},
     {{.D = 256, .Dv = 256, .groups = 2, .keys = 64, .slots = 5, .chunks = 4, .split = 1}, 320, 121},
 };
+static_assert([] {
+  for (const Kernel &kernel : kKernels)
+    if (kernel.shape.split && rows(kernel.shape) != kSplitRows) return false;
+  return true;
+}());
 
 #ifdef __CUDACC__
 static const void *main_handle(const Kernel &kernel, enum attn_dtype out) {
@@ -130,8 +135,10 @@ static const void *main_handle(const Kernel &kernel, enum attn_dtype out) {
 static const void *order_handle(const Kernel &kernel) {
   return for_row<std::size(kKernels)>(&kernel - kKernels, [](auto row) -> const void * {
     constexpr Shape kShape = kKernels[decltype(row)::value].shape;
-    if constexpr (!kShape.split) return handle(wgmma_general_order<Config<__nv_bfloat16, kShape>>);
-    return nullptr;
+    if constexpr (kShape.split)
+      return handle(wgmma_split_order<rows(kShape), kShape.keys>);
+    else
+      return handle(wgmma_general_order<Config<__nv_bfloat16, kShape>>);
   });
 }
 static const void *transpose_handle(const Kernel &kernel) {
@@ -172,8 +179,8 @@ static const attn_tunable tunables[] = {
              "fastest"},
     {.name = "splits",
      .max = (int32_t)wgmma_split::kSplitsMax,
-     .help = "blocks that share the keys of a q tile at most (sequences of one length), whose results a second pass "
-             "merges; 1: none; 0: what is fastest for the shape"},
+     .help = "blocks that share the keys of a q tile at most, whose results another pass merges; 1: none; 0: what is "
+             "fastest for the shape"},
     {.name = nullptr},
 };
 
@@ -187,7 +194,7 @@ static bool fits(const Kernel &kernel, const attn_problem &shape, const attn_tun
       t.value[TRANSPOSE_PASS] == FASTEST || (uint32_t)t.value[TRANSPOSE_PASS] == kernel.shape.transposed;
   /* The pass that transposes takes sequences of one length, and numbers the tiles of V by 31 bits. */
   const bool can_pass = !attn_is_ragged(&shape) && transposed_tiles(shape, kernel.shape) <= INT32_MAX;
-  const bool may_split = kernel.shape.split ? t.value[SPLITS] != 1 && !attn_is_ragged(&shape) : t.value[SPLITS] <= 1;
+  const bool may_split = kernel.shape.split ? t.value[SPLITS] != 1 : t.value[SPLITS] <= 1;
   return shape.D <= kernel.shape.D && shape.Dv <= kernel.shape.Dv && has_scales && is_asked && may_split &&
          (can_pass || !kernel.shape.transposed) && any_or(GROUPS, kernel.shape.groups) &&
          any_or(KEYS, kernel.shape.keys);
@@ -216,16 +223,16 @@ static bool estimate(const Kernel &kernel, const attn_problem &shape, const attn
         wgmma_general::cost(shape, rows(s), s.keys, kernel.turn, kernel.step, sms) + transpose_cost(shape, kernel);
     return true;
   }
-  const std::vector<uint32_t> lengths = wgmma_split::lengths_of(shape, rows(s), s.keys);
+  const std::vector<wgmma_split::Length> lengths = wgmma_split::lengths_of(shape, rows(s), s.keys);
   if (lengths.empty()) return false;
   if (tuning.value[SPLITS] == 0) {
     *cut = wgmma_split::cheapest_cut(shape, lengths, rows(s), kernel.turn, kernel.step, sms, time);
-    *time /= wgmma_split::kSplitCosts.worthwhile;
+    *time /= wgmma_split::kSplitCosts.worthwhile; /* as beside its own kernel, beside others */
     return cut->splits > 1;
   }
   *cut = wgmma_split::cut_of(lengths, (uint32_t)tuning.value[SPLITS]);
   *time = wgmma_split::cost(shape, lengths, *cut, rows(s), kernel.turn, kernel.step, sms);
-  return cut->count <= wgmma_split::kPartsMax && (uint64_t)shape.B * shape.Hq * cut->count <= INT32_MAX / rows(s);
+  return wgmma_split::has_list(shape, *cut);
 }
 
 /* Of the kernels of the smallest D the one that is estimated to be the fastest; nullptr: none fits. */
@@ -248,19 +255,23 @@ static Choice choose(const attn_problem &shape, const attn_tuning &tuning, uint3
 /* The arguments where keys are split. */
 static void bind_parts(const attn_problem &shape, const attn_plan &plan, const attn_buffers &buffers,
                        const Kernel &kernel, SplitParams *params, attn_pass_args args[ATTN_PASSES_MAX]) {
-  const std::vector<uint32_t> lengths = wgmma_split::lengths_of(shape, rows(kernel.shape), kernel.shape.keys);
+  const std::vector<wgmma_split::Length> lengths =
+      wgmma_split::lengths_of(shape, rows(kernel.shape), kernel.shape.keys);
   const wgmma_split::Cut cut = wgmma_split::cut_of(lengths, plan.splits);
-  const wgmma_split::Partials partials = wgmma_split::partials_of(shape, buffers, cut, rows(kernel.shape));
-  params->parts = wgmma_split::parts_of(shape, lengths, cut, partials);
-  params->items = shape.B * shape.Hq * cut.count;
-  put_args(args[0], *params);
-  put_args(args[1], wgmma_split::merge_params(shape, buffers, lengths, cut, partials));
+  const wgmma_split::Partials partials = wgmma_split::partials_of(shape, buffers, lengths, cut, rows(kernel.shape));
+  const uint32_t main = plan.pass_count - 2;
+  params->parts = wgmma_split::parts_of(shape, buffers, lengths, cut, partials);
+  params->items = wgmma_split::heads_of(shape) * cut.count;
+  params->ragged = nullptr; /* a list of q tiles, which there is none of */
+  if (main > 0) put_args(args[0], wgmma_split::order_params(shape, buffers, cut));
+  put_args(args[main], *params);
+  put_args(args[main + 1], wgmma_split::merge_params(shape, buffers, lengths, cut, partials));
 }
 
 static struct status bind(const attn_problem *shape, const attn_plan *plan, const attn_buffers *buffers,
                           attn_pass_args args[ATTN_PASSES_MAX]) {
   for (const Kernel &kernel : kKernels) {
-    const uint32_t main = kernel.shape.split ? 0 : plan->pass_count - 1;
+    const uint32_t last = plan->pass_count - 1, main = kernel.shape.split && last > 0 ? last - 1 : last;
     if (plan->pass[main].kernel != main_handle(kernel, attn_out_dtype(shape))) continue;
     SplitParams params = {};
     TRY(params_make(*shape, *buffers, kernel.shape, plan->pass[main].grid[0], (double)kernel.turn / kernel.step,
@@ -284,13 +295,10 @@ static const char *supports(const attn_problem *shape, const attn_tuning *tuning
   if (const char *why = check_hopper(*device)) return why;
   if (attn_out_dtype(shape) == ATTN_F32) return "out_dtype must be f16 or bf16: it writes O in 16 bits";
   if (shape->Dv % 16 != 0) return "Dv must be a multiple of 16, as the copy engine takes whole 16-byte units";
-  if (tuning->value[SPLITS] > 1 && attn_is_ragged(shape))
-    return "splits must be 0 or 1 where the lengths of sequences differ";
   const Kernel *kernel = choose(*shape, *tuning, device->sms).kernel;
   if (kernel == nullptr && tuning->value[SPLITS] > 1)
-    return "no kernel that splits keys is compiled for these tunables at this D and Dv, or the q tiles of a head "
-           "have "
-           "more than 512 parts: splits must be lower";
+    return "no kernel that splits keys is compiled for these tunables at this D and Dv, or the q tiles "
+           "of a head have more than 512 parts: splits must be lower";
   if (kernel == nullptr)
     return "no kernel is compiled for these tunables at this D, Dv and batch: kernels/variants/wgmma_fp8.cu lists "
            "them";
@@ -321,8 +329,9 @@ static void plan(const attn_problem *shape, const attn_tuning *tuning, const dev
   const enum attn_dtype out = attn_out_dtype(shape);
   plan->stages = s.slots / 2;
   if (s.split)
-    return wgmma_split::plan_passes(*shape, choice.cut, rows(s), s.keys, s.groups, blocks, smem_bytes(s),
-                                    main_handle(kernel, out), merge_handle(out), plan);
+    return wgmma_split::plan_passes(*shape, wgmma_split::lengths_of(*shape, rows(s), s.keys), choice.cut, rows(s),
+                                    s.keys, s.groups, blocks, smem_bytes(s),
+                                    {order_handle(kernel), main_handle(kernel, out), merge_handle(out)}, plan);
   wgmma_general::plan_passes(*shape, rows(s), s.keys, s.groups, blocks, smem_bytes(s), order_handle(kernel),
                              main_handle(kernel, out), plan);
   if (s.transposed) add_transpose(*shape, kernel, plan);

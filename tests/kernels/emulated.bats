@@ -107,14 +107,16 @@ emulate_part() {
   local splits seed=$RANDOM
   drawn 1 2 3 7,persistent=0 255
   for splits in "${DRAWN[@]}"; do
-    emulate_part 18 80 "emulated_wgmma_fp8:splits=$splits" tests/data/sweeps/emulated_e4m3.json
+    emulate_part 18 83 "emulated_wgmma_fp8:splits=$splits" tests/data/sweeps/emulated_e4m3.json
     emulate "emulated_wgmma_fp8:splits=$splits" --shape B=1,H=4/1,S=1x1999,D=128,e4m3,lse --shape B=2,H=2/1,S=130x777,D=48,e4m3,causal,sink,lse \
       --shape B=1,H=2,S=100x1500,D=256,e4m3,out_dtype=f16,scales=block:128,sink,bshd --shape B=3,H=2,S=17x400,D=96,e4m3,window=150:20,softcap=5,lse \
-      --shape B=1,H=1,S=64x3000,D=64,e4m3,outliers=0.01,lse --shape B=1,H=2,S=300x90,D=64,e4m3,causal,sink
-    [ "$OK" = 6 ] || fail "$splits: $OK cases are right"
-    must 4 attn --device cpu --load "$EMULATED" --check-only --variants "emulated_wgmma_fp8:splits=$splits" --json "$TMP/r.json" \
-      --shape batch=2q100s300_q1s70,H=2,D=64,e4m3
-    expect_json "$TMP/r.json" '"splits must be 0 or 1" in d["results"][0]["reason"]'
+      --shape B=1,H=1,S=64x3000,D=64,e4m3,outliers=0.01,lse --shape B=1,H=2,S=300x90,D=64,e4m3,causal,sink \
+      --shape batch=q1s3000_3q70s300_q0s9_2q300s20_q5s0,H=4/2,D=128,e4m3,causal,sink,lse
+    [ "$OK" = 7 ] || fail "$splits: $OK cases are right"
+    # Launches that follow each other, with the same workspace and other inputs.
+    must 0 attn --device cpu --load "$EMULATED" --quick --variants "emulated_wgmma_fp8:splits=$splits" --json "$TMP/r.json" \
+      --shape B=1,H=2,S=64x400,D=64,e4m3,lse --shape batch=q1s600_q70s200,H=2,D=64,e4m3
+    expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["ok"] * 2'
   done
   echo "tests/data/random_sweep.py $seed 200"
   python tests/data/random_sweep.py "$seed" 200 >"$TMP/s.json"
@@ -268,14 +270,16 @@ mla_mutant() { # NAME SED
 }
 
 @test "the emulated GPU finds what is wrong in the parts of keys that blocks share, and in how they are merged" {
-  choose 8
-  local TILE=wgmma_split TUNABLES=:splits=3
+  choose 10
+  local TILE=wgmma_split TUNABLES=:splits=3 batch=batch=3q70s700_q1s1300_q0s9_q300s200,H=4/2,D=64,lse
   mutant fp8 part_dropped 's/part < end; part [+]= warps/part + 1 < end; part += warps/'
   mutant fp8 sink_of_each 's/1.44269504f, 1.0f, 1.0f,/1.44269504f, (float)(end - first), (float)(end - first),/' B=2,H=3,S=128x500,D=64,sink,lse
   mutant fp8 tile_twice 's/all.count[(][)] [*] [(]part [+] 1[)] . parts/& + (part + 1 < parts)/'
-  mutant fp8 part_of_other 's/head [*] partials.count [+] which[}]/head * partials.count + reversed}/'
+  mutant fp8 part_of_other 's/partials.count [+] which[(]index[)]/partials.count + by_heads.quotient(index)/'
   mutant fp8 reference_ignored 's/[*]before = ptx::ex2[(]reference - base[)]/*before = 1.0f/'
   mutant fp8 merged_early 's/__syncthreads[(][)];.*$//'
+  mutant fp8 parts_alike 's/a.list.part.first [+] part.part. = part;/a.list.part[first + part.part] = part, a.list.part[first + part.part].part = 0;/' "$batch"
+  mutant fp8 rows_of_first_sequence 's/, q_first = part.q_first;/;/' "$batch"
   mutant fp8 strip_of_first 's/part, group [*] 4 [+] warp[)]/part, warp)/'
   TILE=wgmma_fp8 mutant fp8 words_overwritten 's/__syncwarp[(][)]; .. orders all lanes.*$//' B=1,H=4/2,S=400x129,D=64,window=-1:30
 }

@@ -1003,7 +1003,7 @@ TEST(wgmma_fp8_leaves_sums_of_each_part_for_a_pass_that_merges_them) {
   assert_string_equal(plan.pass[1].name, "merge");
   assert_true(plan.pass[1].early_start);
   assert_grid(&plan.pass[0], 2 * 3 * 2 * 3, 1, 1);
-  assert_grid(&plan.pass[1], 2 * 3 * 13, 4, 1); /* strips of 16 rows, groups of 32 columns */
+  assert_grid(&plan.pass[1], 2 * 3 * 2 * 8, 4, 1); /* strips of 16 rows, groups of 32 columns */
   /* 112 fp32 sums and four numbers of each of 128 rows */
   assert_int_equal(plan.workspace_bytes, UINT64_C(2) * 3 * 2 * 3 * 128 * (112 + 4) * 4);
   assert_int_equal(plan.zeroed_bytes, 0);
@@ -1039,10 +1039,29 @@ TEST(wgmma_fp8_refuses_splits_that_no_kernel_has) {
   assert_non_null(strstr(refusal(&p), "512 parts"));
   p.tuning.value[FP8_SPLITS] = 16;
   assert_null(refusal(&p));
-  p.shape.batch.drawn = 1;
-  assert_non_null(strstr(refusal(&p), "splits must be 0 or 1"));
-  p.tuning.value[FP8_SPLITS] = 0;
+}
+
+/* Two sequences have one q tile, which sees three tiles of keys, and one has two, which see six each. */
+TEST(wgmma_fp8_lists_the_parts_of_a_ragged_batch_in_a_pass_before) {
+  struct point p = point_of("wgmma_fp8", "h200", square(1, 3, 200, 128, ATTN_E4M3));
+  p.shape.B = 3, p.shape.Skv = 700;
+  p.shape.batch = (struct attn_batch){
+      .groups = 2, .group = {{.count = 2, .Sq = 100, .Skv = 300}, {.count = 1, .Sq = 200, .Skv = 700}}};
+  p.tuning.value[FP8_SPLITS] = 3; /* two tiles of keys in each part */
   assert_null(refusal(&p));
+  const struct attn_plan plan = plan_of(&p);
+  assert_int_equal(plan.pass_count, 3);
+  assert_string_equal(plan.pass[0].name, "order");
+  assert_int_equal(plan.splits, 3);
+  assert_grid(&plan.pass[1], 3 * (2 * 2 + 2 * 3), 1, 1);
+  assert_grid(&plan.pass[2], 3 * 4 * 8, 4, 1);
+  /* One sequence has nearly all keys: its q tile is split without being asked for. */
+  p.shape.Sq = 100, p.shape.batch.group[1] = (struct attn_group){.count = 1, .Sq = 100, .Skv = 100000};
+  p.shape.Skv = 100000, p.tuning.value[FP8_SPLITS] = 0;
+  assert_true(plan_of(&p).splits > 20);
+  p.shape.B = 100, p.shape.batch.groups = 1; /* none has more than others */
+  p.shape.batch.group[0] = (struct attn_group){.count = 100, .Sq = 2000, .Skv = 2000},
+  p.shape.Sq = p.shape.Skv = 2000;
   assert_int_equal(plan_of(&p).splits, 1);
 }
 
