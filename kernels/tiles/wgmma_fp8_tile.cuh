@@ -29,7 +29,7 @@
  * columns, in shared memory, where registers are too few for o, part and two sets of weights. With chunks, part holds
  * a part of the columns of one tile, and P V of a tile is computed one chunk after another.
  *
- * With `split`, an item is a part of the keys of a q tile (wgmma_split_tile.cuh). */
+ * With `splits`, an item is a part of the keys of a q tile (wgmma_split_tile.cuh). */
 #ifndef ATTNBENCH_KERNELS_WGMMA_FP8_TILE_CUH
 #define ATTNBENCH_KERNELS_WGMMA_FP8_TILE_CUH
 
@@ -49,9 +49,11 @@ struct Shape {
   uint32_t chunks = 1;     /* steps in which P V of a tile is computed; Dv / chunks columns each */
   uint32_t sums = 0;       /* so many columns, the last ones, have their fp32 sums in shared memory */
   uint32_t transposed = 0; /* 1: V was transposed by a pass before the kernel (wgmma_fp8_transpose) */
-  uint32_t split = 0; /* 1: blocks share the keys of a q tile, and leave partial results (wgmma_split_tile.cuh) */
+  uint32_t splits = 1;     /* of the keys of a q tile: 2 stands for any number, by blocks that leave partial results
+                            * (wgmma_split_tile.cuh). Never 0, and so the last: as in wgmma_tile::Shape */
 };
 
+constexpr ATTN_HD bool is_split(const Shape &s) { return s.splits > 1; }
 constexpr ATTN_HD uint32_t slabs(uint32_t D) { return (D + kSlabColumns - 1) / kSlabColumns; }
 constexpr ATTN_HD uint32_t rows(const Shape &s) { return s.groups * 64; }
 constexpr ATTN_HD uint32_t q_bytes(const Shape &s) { return s.groups * slabs(s.D) * 64 * 128; }
@@ -161,7 +163,7 @@ inline struct status params_make(const attn_problem &shape, const attn_buffers &
 template <typename T_, Shape S_>
 struct Config {
   using T = T_;
-  using Params = std::conditional_t<S_.split, SplitParams, wgmma_fp8::Params>;
+  using Params = std::conditional_t<is_split(S_), SplitParams, wgmma_fp8::Params>;
   static constexpr Shape kShape = S_;
   static constexpr wgmma_tile::Shape S = {.D = S_.D / 2, .groups = S_.groups, .keys = S_.keys, .slots = S_.slots};
   static constexpr uint32_t kD = S_.D, kDv = S_.Dv, kKeys = S_.keys, kSlots = S_.slots, kGroups = S_.groups;
@@ -186,13 +188,13 @@ struct Config {
   /* Tiles that are summed in the tensor cores, in 14 bits: at most the 512 keys that the check of e4m3 asks for
    * (kernels/bounds.h). */
   static constexpr uint32_t kSummed = kChunks > 1 ? 1 : 512 / kKeys;
-  static constexpr bool kTurns = kGroups > 1, kScaled = true, kPacked = false, kSplit = S_.split;
+  static constexpr bool kTurns = kGroups > 1, kScaled = true, kPacked = false, kSplit = is_split(S_);
   static constexpr uint32_t kConsumerRegisters = kGroups == 3 ? 152 : kDv <= 64 ? 216 : 232;
   static constexpr uint32_t kProducerRegisters = kGroups == 3 ? 56 : kDv <= 64 ? 72 : 40;
   /* Tiles that two warpgroups can be apart, with their rows. */
   static constexpr uint32_t kApart = ceil_div((kGroups - 1) * 64, kKeys);
   static_assert(kSlots >= 4 * kApart && kKeys % 32 == 0 && kKeys <= 128 && S_.D % 32 == 0 && kPart % 16 == 0 &&
-                S_.Dv <= S_.D && !(S_.split && S_.transposed) && (S_.sums == 0 || S_.chunks == 1) &&
+                S_.Dv <= S_.D && !(is_split(S_) && S_.transposed) && (S_.sums == 0 || S_.chunks == 1) &&
                 S_.sums % 8 == 0 && smem_bytes(S_) <= 227 * 1024);
 };
 

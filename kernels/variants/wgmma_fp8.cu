@@ -109,17 +109,17 @@ constexpr uint32_t kSplitRows = 128;
 constexpr Kernel kKernels[] = {
     {{.D = 64, .Dv = 64, .groups = 3, .keys = 96, .slots = 8}, 220, 100},
     {{.D = 64, .Dv = 64, .groups = 2, .keys = 128, .slots = 8}, 220, 122},
-    {{.D = 64, .Dv = 64, .groups = 2, .keys = 128, .slots = 8, .split = 1}, 220, 122},
+    {{.D = 64, .Dv = 64, .groups = 2, .keys = 128, .slots = 8, .splits = 2}, 220, 122},
     {{.D = 128, .Dv = 128, .groups = 2, .keys = 128, .slots = 8}, 470, 118},
     {{.D = 128, .Dv = 128, .groups = 2, .keys = 128, .slots = 8, .sums = 64, .transposed = 1}, 470, 109},
-    {{.D = 128, .Dv = 128, .groups = 2, .keys = 128, .slots = 8, .split = 1}, 470, 118},
+    {{.D = 128, .Dv = 128, .groups = 2, .keys = 128, .slots = 8, .splits = 2}, 470, 118},
     {{.D = 256, .Dv = 256, .groups = 2, .keys = 64, .slots = 5, .chunks = 4}, 320, 121},
     {{.D = 256, .Dv = 256, .groups = 2, .keys = 64, .slots = 5, .sums = 208, .transposed = 1}, 320, 94},
-    {{.D = 256, .Dv = 256, .groups = 2, .keys = 64, .slots = 5, .chunks = 4, .split = 1}, 320, 121},
+    {{.D = 256, .Dv = 256, .groups = 2, .keys = 64, .slots = 5, .chunks = 4, .splits = 2}, 320, 121},
 };
 static_assert([] {
   for (const Kernel &kernel : kKernels)
-    if (kernel.shape.split && rows(kernel.shape) != kSplitRows) return false;
+    if (is_split(kernel.shape) && rows(kernel.shape) != kSplitRows) return false;
   return true;
 }());
 
@@ -135,7 +135,7 @@ static const void *main_handle(const Kernel &kernel, enum attn_dtype out) {
 static const void *order_handle(const Kernel &kernel) {
   return for_row<std::size(kKernels)>(&kernel - kKernels, [](auto row) -> const void * {
     constexpr Shape kShape = kKernels[decltype(row)::value].shape;
-    if constexpr (kShape.split)
+    if constexpr (is_split(kShape))
       return handle(wgmma_split_order<rows(kShape), kShape.keys>);
     else
       return handle(wgmma_general_order<Config<__nv_bfloat16, kShape>>);
@@ -194,7 +194,7 @@ static bool fits(const Kernel &kernel, const attn_problem &shape, const attn_tun
       t.value[TRANSPOSE_PASS] == FASTEST || (uint32_t)t.value[TRANSPOSE_PASS] == kernel.shape.transposed;
   /* The pass that transposes takes sequences of one length, and numbers the tiles of V by 31 bits. */
   const bool can_pass = !attn_is_ragged(&shape) && transposed_tiles(shape, kernel.shape) <= INT32_MAX;
-  const bool may_split = kernel.shape.split ? t.value[SPLITS] != 1 : t.value[SPLITS] <= 1;
+  const bool may_split = is_split(kernel.shape) ? t.value[SPLITS] != 1 : t.value[SPLITS] <= 1;
   return shape.D <= kernel.shape.D && shape.Dv <= kernel.shape.Dv && has_scales && is_asked && may_split &&
          (can_pass || !kernel.shape.transposed) && any_or(GROUPS, kernel.shape.groups) &&
          any_or(KEYS, kernel.shape.keys);
@@ -218,7 +218,7 @@ static bool estimate(const Kernel &kernel, const attn_problem &shape, const attn
                      double *time, wgmma_split::Cut *cut) {
   const Shape &s = kernel.shape;
   *cut = {0, 1, 0};
-  if (!s.split) {
+  if (!is_split(s)) {
     *time =
         wgmma_general::cost(shape, rows(s), s.keys, kernel.turn, kernel.step, sms) + transpose_cost(shape, kernel);
     return true;
@@ -271,12 +271,12 @@ static void bind_parts(const attn_problem &shape, const attn_plan &plan, const a
 static struct status bind(const attn_problem *shape, const attn_plan *plan, const attn_buffers *buffers,
                           attn_pass_args args[ATTN_PASSES_MAX]) {
   for (const Kernel &kernel : kKernels) {
-    const uint32_t last = plan->pass_count - 1, main = kernel.shape.split && last > 0 ? last - 1 : last;
+    const uint32_t last = plan->pass_count - 1, main = is_split(kernel.shape) && last > 0 ? last - 1 : last;
     if (plan->pass[main].kernel != main_handle(kernel, attn_out_dtype(shape))) continue;
     SplitParams params = {};
     TRY(params_make(*shape, *buffers, kernel.shape, plan->pass[main].grid[0], (double)kernel.turn / kernel.step,
                     &params));
-    if (kernel.shape.split) {
+    if (is_split(kernel.shape)) {
       bind_parts(*shape, *plan, *buffers, kernel, &params, args);
       return status_ok();
     }
@@ -328,7 +328,7 @@ static void plan(const attn_problem *shape, const attn_tuning *tuning, const dev
   const uint32_t blocks = tuning->value[PERSISTENT] ? device->sms : 0;
   const enum attn_dtype out = attn_out_dtype(shape);
   plan->stages = s.slots / 2;
-  if (s.split)
+  if (is_split(s))
     return wgmma_split::plan_passes(*shape, wgmma_split::lengths_of(*shape, rows(s), s.keys), choice.cut, rows(s),
                                     s.keys, s.groups, blocks, smem_bytes(s),
                                     {order_handle(kernel), main_handle(kernel, out), merge_handle(out)}, plan);
