@@ -102,7 +102,7 @@ burns() { pgrep -f 'S=16384.*--modes steady' >/dev/null || pgrep -f nvidia-cuda-
 }
 
 @test "a candidate that warms the card up for the other side is not judged" {
-  local burner="\"$ATTNBENCH\" --shape B=1,H=16,S=16384,D=128 --variants wmma --modes steady --quiet"
+  local burner="timeout 2 \"$ATTNBENCH\" --shape B=1,H=16,S=16384,D=128 --variants wmma --modes steady --quiet"
   # Only where it measures: other calls ask for its version.
   judged none "$(evil warms "[[ \" \$* \" != *' --journal '* ]] || { \"$ATTNBENCH\" \"\$@\"; code=\$?; $burner >/dev/null 2>&1; exit \$code; }")"
   expect_status 6

@@ -6,6 +6,8 @@ load ../helper
     must 0 capture python scripts/proof/check_auto.py --attnbench "$ATTNBENCH" --gpu "$gpu"
     expect_out_matches '^([0-9]+) of \1 picks are within 2 %'
   done
+  must 0 capture python scripts/proof/check_auto.py --attnbench "$ATTNBENCH" --gpu h100 results/h100/*.journal
+  expect_out_matches '^156 of 156 picks are within 2 %'
 }
 
 @test "check_auto says which pick loses, and that no pick was measured" {

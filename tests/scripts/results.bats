@@ -62,7 +62,7 @@ PY
       [ ! -e results/h200/baseline/gate.json ] || pairs+=(results/h200/baseline/gate.json "$TMP/gate.json")
       continue
     fi
-    [ -e "results/h200/$name.journal" ] || fail "results/h200 has no journal of $sweep"
+    compgen -G "results/*/$name.journal" >/dev/null || fail "results/ has no journal of $sweep"
     for journal in results/*/"$name.journal"; do pairs+=("$(json_of "$journal")" "$TMP/$name.json"); done
   done
   for torch in results/*/torch_*.json; do
