@@ -3,8 +3,8 @@
 #
 #   scripts/gate_apart.sh PROGRAM ARGUMENTS...     the value of --journal becomes a file of the program's own folder, and
 #                                                  its content is there afterwards
-#   scripts/gate_apart.sh --probe                  prints `namespaces` where the kernel allows them, else `user` where this is
-#                                                  root and can give the program a user of its own, else `none`
+#   scripts/gate_apart.sh --probe                  prints `namespaces` where the kernel allows them, else `user` if run by root
+#                                                  and a new user can open the GPUs, else `none`
 #
 #   APART_HOW      what --probe said. With namespaces the program sees no process but its own, which end with it; files are
 #                  read-only but for its own folder; /dev has the devices of measuring alone; there is no network; as root it
@@ -13,8 +13,8 @@
 #                  end with it. If it is none, the program only gets a folder and an environment of its own, and
 #                  the sums are checked. In all three nothing is open in it but its input, output and errors
 #   APART_FOLDER   its folder; without it a new one below APART_ROOT, which is removed at the end
-#   APART_HIDDEN   folders, one a line, in which it finds the program, the files that its arguments name and its own folder
-#                  alone (namespaces, user: there the modes of what lies in these folders change)
+#   APART_HIDDEN   folders, one a line, of whose content it can reach only the program, the files named in its arguments and
+#                  its own folder (namespaces and user). `user` changes the modes of files in them and does not restore them
 #   APART_SUMS     what sha256sum wrote of files that must not change: checked before and after, and a difference ends with 6
 #   APART_PASS     names of variables that it gets beside those of compilers and devices, separated by spaces
 set -euo pipefail
@@ -120,7 +120,7 @@ inside() {
 
 # ---- a user of its own ---------------------------------------------------------------------------------------------
 
-# Prints a user ID that nothing uses. It is drawn, since several gates may run at once.
+# Prints a user ID that nothing uses, chosen at random since several gates may run at once.
 unused_user() {
   local id i
   for ((i = 0; i < 100; i++)); do
@@ -137,7 +137,7 @@ processes_of() { find /proc -maxdepth 1 -name '[0-9]*' -user "$1" 2>/dev/null; }
 # The groups of the devices of measuring, which not every machine opens to all users.
 device_groups() { find /dev -maxdepth 2 \( -name 'nvidia*' -o -path '/dev/dri/*' \) ! -type d ! -gid 0 -printf '%G,' 2>/dev/null; }
 
-# as_user ID COMMAND...: becomes it.
+# as_user ID COMMAND...: replaces this shell by the command, run as that user.
 as_user() {
   exec setpriv --reuid "$1" --regid "$1" --groups "$(device_groups)$1" --no-new-privs --inh-caps=-all --bounding-set=-all \
     --pdeathsig KILL "${@:2}"

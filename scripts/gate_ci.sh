@@ -20,9 +20,9 @@
 # The head is what HEAD names; changes that are in no commit are not gated. A change does not steer its own gate: sweep,
 # thresholds and the program that judges are the base's. All commits are looked up once, and base and anchor are built
 # before a file of the head is run; without a base that builds the job ends with 6. A change of the sweep is shown and
-# ends with 4 unless the job (not the branch) allows it. Where the kernel allows namespaces, or this is root, the head is built
-# and both sides are measured where they can write nothing that the other side or the judge reads (scripts/gate_apart.sh, the
-# base's); elsewhere a warning says so. Programs, sweep and scripts are hashed before and after every process; a change ends with 6.
+# ends with 4 unless the job (not the branch) allows it. If the kernel allows namespaces, or root can give each side a user of
+# its own, neither side can write what the other side or the judge reads (scripts/gate_apart.sh, the base's). Without namespaces
+# a warning says what is still open. Programs, sweep and scripts are hashed before and after every process; a change ends with 6.
 # gate.md begins with what was gated and which files of the change
 # deserve a look. This script is part of the branch too: run the base's copy of it,
 # git show refs/remotes/origin/main:scripts/gate_ci.sh >gate_ci.sh && bash gate_ci.sh, in the clone.

@@ -22,6 +22,10 @@ TIMES = {"started_utc", "command", "wall_s", "gpu_s", "overhead_s", "seconds", "
          "checksum", "findings", "scaling", "card", "tflop_per_s", "gb_per_s", "roof", "timed_samples", "race_found_ratio", "changed_us"}
 # Objects of measured values: of these only the number of values counts, and what is not there.
 MEASURED = {"time", "processes", "between_processes"}
+# Of a time: whether these are there depends on what else the machine does.
+NOW_AND_THEN = {"settled_alone", "waited_ratio", "others_load"}
+# What a cell left may be another program's, if it says so.
+OF_OTHERS = "unless another process of this user"
 MARK = "ATTNBENCH_KILL_TEST"
 
 
@@ -120,15 +124,14 @@ def expect_files(allowed, replacing):
 
 def shape_of(value):
     if isinstance(value, dict):
-        # A time says settled_alone only where processes do not agree, which depends on the machine.
-        return {key: item if key == "count" else shape_of(item) for key, item in value.items() if key != "settled_alone"}
+        return {key: item if key == "count" else shape_of(item) for key, item in value.items() if key not in NOW_AND_THEN}
     return len(value) if isinstance(value, list) and value and not isinstance(value[0], str) else value is None
 
 
 def without_times(value):
     if isinstance(value, dict):
         return {key: shape_of(item) if key in MEASURED else without_times(item) for key, item in value.items()
-                if key not in TIMES and not key.endswith("_reason")}
+                if key not in TIMES and not key.endswith("_reason") and not (key == "left" and OF_OTHERS in item)}
     return [without_times(item) for item in value] if isinstance(value, list) else value
 
 

@@ -41,7 +41,8 @@ enum text_tone { TEXT_PLAIN, TEXT_BEST, TEXT_BAD };
 struct text_table {
   const struct text_column *columns;
   size_t first, column_count; /* those before the first are not shown */
-  /* Takes the place of the column before it where the stream is narrower than TEXT_WIDTH; 0: there is none. */
+  /* Index of a column that is shown instead of the one before it if the stream is narrower than TEXT_WIDTH; 0: none
+   */
   size_t short_column;
   const void *rows; /* an array */
   size_t row_bytes, row_count;

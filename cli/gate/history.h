@@ -162,9 +162,10 @@ struct status history_sinks_bisect(const struct history *, FILE *);
 struct history_item {
   const struct history *history;
   const struct history_series *series;
-  const struct history_change *change;          /* NULL: the series drifts, and no run is known */
-  const struct history_run *first, *good, *bad; /* the first one of the new level, and those of the change's points */
-  double shift;                                 /* of the change, or the drift */
+  const struct history_change *change; /* NULL: the series drifts, and the three runs below are NULL */
+  const struct history_run *first, *good,
+      *bad;     /* runs: the first of the new level; those of change->good and ->bad */
+  double shift; /* of the change, or the drift */
 };
 struct history_item history_sinks_item(const struct history *, const struct history_series *,
                                        const struct history_change *);

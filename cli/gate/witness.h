@@ -6,10 +6,10 @@
 #include "cli/gate/compare.h"
 
 /* WITNESS(name, text, share, seconds): one kind of time seen from outside. The two sides may differ by these seconds
- * plus this share of the processes' duration. `journal` is the time from the first line of a journal to its last one.
- * `process` also contains the start and the end of the process, which a busy machine delays; but no process can hide
- * time in it by writing its journal late. `others` is the processor time of other processes of the control group,
- * meanwhile; it may be NAN. */
+ * plus a share of the new side's mean time: of `journal` for `journal`, of `process` for the other two. `journal` is
+ * the time from the first line of a journal to its last one. `process` also contains the start and the end of the
+ * process, which a busy machine delays; but no process can hide time in it by writing its journal late. `others` is
+ * the processor time of other processes of the control group, meanwhile; it may be NAN. */
 #define WITNESS_MAP(X)                            \
   X(journal, "growth of the journals", 0.05, 0.1) \
   X(process, "time of the processes", 0.25, 0.5)  \

@@ -350,7 +350,8 @@ static bool has_driver(void) {
   return driver != NULL;
 }
 
-/* The CUDA driver opens devices and starts named threads when it first needs them, in any cell. */
+/* The CUDA driver opens devices and starts named threads when it first needs them: usually when a device is opened,
+ * but any cell may be the first. */
 static bool is_drivers(const char *folder, uint64_t id) {
   char path[64], text[128] = "";
   if (!has_driver()) return false;

@@ -145,7 +145,7 @@ static void note_health(struct device *device, struct time_record *out) {
   out->throttle_reasons |= health.throttle_reasons;
 }
 
-/* What this process waited for and what others used, on a CPU. */
+/* Seconds so far that the first thread waited for a processor, and that other processes used. */
 struct load {
   double waited_s, others_s;
 };

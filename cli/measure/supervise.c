@@ -325,10 +325,10 @@ static unsigned long count_threads(pid_t pid) {
   return stat(path, &info) == 0 ? (unsigned long)info.st_nlink : 0;
 }
 
-/* The worker does not charge a cell with the threads of the CUDA driver, which it knows by name. Code of an object
- * can give its own threads such names. The driver starts its threads when the device is opened. So a thread that a
- * cell leaves uncharged is suspect, and the next cell gets another worker. Python's libraries start threads of the
- * driver in any cell, and importing them again would take seconds. */
+/* The worker does not report threads that it leaves and whose names begin with "cuda", as those of the CUDA driver
+ * do. Loaded code can use such a name. The driver has usually started its threads before the first cell. So if a cell
+ * of loaded code leaves more threads than before, and none is reported, the next cell gets a new worker. A worker
+ * that imported Python is kept, since importing takes seconds. */
 static bool left_uncharged_threads(const struct supervisor *s, const struct cell_request *request,
                                    unsigned long threads_before) {
   const bool any_loaded = is_loaded(&request->spec) || is_loaded(&request->reference);

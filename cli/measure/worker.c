@@ -286,8 +286,8 @@ static void wait_for_a_quiet_cpu(const struct device *device, int attempt) {
 }
 
 /* Times a launch on changed inputs several times and keeps the shortest time. A kernel that skips work is slow in all
- * of them, a busy machine only in some. Where other processes keep a CPU busy all the time, and launches on inputs
- * that do not change are usually as slow in between, there is no time to tell: NAN. */
+ * of them, a busy machine only in some. If other processes kept more than TIME_LOAD_MOST processors busy, and the
+ * median launch on unchanged inputs took more than half as long as on changed ones, the result is NAN: unknown. */
 static struct status sample_changed(struct job *job) {
   enum { ATTEMPTS = 20, ATTEMPTS_IF_BUSY = 60 };
   const struct device_info *device = device_info(job->device);

@@ -48,7 +48,7 @@ size_t rows_series_round(const struct page_series *);
 /* The times of a mode; NULL when it was not timed. */
 const struct time_record *rows_time(const struct merge_row *, enum time_mode);
 /* The median of a timed mode and its interval: over the processes when several measured it, else over the samples of
- * the one process, of which .processes is 0. */
+ * the one process; .processes is then 0, though there is an interval. */
 struct process_interval rows_interval_of(const struct merge_row *, enum time_mode);
 /* Writes the rows for which `is` returns true to out, which has room for all, in the order of `compare`, as for qsort
  * over pointers to rows. Returns their number. */

@@ -59,9 +59,10 @@ struct plot_figure {
 };
 
 void plot_figure_open(const struct page *, FILE *, const struct plot_figure *);
-/* Closes the data of the figure too. */
+/* The data must be open: it is closed first. */
 void plot_figure_close(FILE *, const struct plot_figure *);
-/* Opens the data as CSV with its header line. The caller writes the lines and calls plot_data_close. */
+/* Opens the data as CSV with its header line. The caller writes the lines. plot_figure_close closes the data; without
+ * a figure the caller calls plot_data_close. */
 void plot_data_open(FILE *, const char *header);
 /* Begins a line of the data with the series and the case. */
 void plot_data_row(const struct page *, FILE *, const struct merge_row *);

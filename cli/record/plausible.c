@@ -14,15 +14,23 @@ static bool fills_at_most(double share, const struct attn_problem *shape, const 
   return device->kind == DEVICE_CUDA && work_bytes(shape) <= share * (double)device->l2_bytes;
 }
 
+/* Tensor cores have done the work of a shape with fewer operations for each byte before L2 has read it. */
+static const double read_bound_most = 200;
+
+static bool is_read_bound(const struct attn_problem *shape) {
+  return work_flops(shape) < read_bound_most * work_bytes(shape);
+}
+
 /* A hot launch finds its inputs in caches, and so does one whose inputs were rewritten: in 631 rows of an H200 with D
  * up to 256 it takes at most 1.03 times as long and 2 us. In 125 rows of wider heads `one_query`, a few blocks that
  * wait for one load after the other, takes up to 1.27 times as long, `d_split` 1.1. L2 has two halves, and what was
- * rewritten lies in one of them: `decode_general`, which fills three eighths of L2 and reads the keys eight times,
+ * rewritten lies in one of them: `decode_general`, where it fills three eighths of L2 and reads the keys eight times,
  * takes 1.38 times as long on an H100. Tensors that are too large for the caches may be read from memory, which a
  * factor of 4 allows for; and a CPU's times are restless. */
 static double changed_most_us(const struct attn_problem *shape, const struct device_info *device, double hot_us) {
   if (!fills_at_most(0.5, shape, device)) return 4.0 * hot_us + 8.0;
-  return (shape->D > 256 || !fills_at_most(0.25, shape, device) ? 1.6 : 1.25) * hot_us + 2.0;
+  const bool may_wait = shape->D > 256 || (is_read_bound(shape) && !fills_at_most(0.25, shape, device));
+  return (may_wait ? 1.5 : 1.25) * hot_us + 2.0;
 }
 
 bool plausible_skips_work(const struct record *record, const struct device_info *device) {

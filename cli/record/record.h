@@ -285,7 +285,7 @@ void record_start(struct record *);
 bool record_same_card(const struct record *, const struct record *);
 /* Is the record `ok`, and timed in some mode? */
 bool record_is_timed(const struct record *);
-/* Whether other processes kept the processors busy while this time was taken. */
+/* Whether waited_ratio or others_load is above its limit. */
 bool record_is_busy(const struct time_record *);
 /* The mode that a cell is told by where one has to do: hot, else steady, else cold; cold when it was not timed. */
 enum time_mode record_mode(const struct record *);

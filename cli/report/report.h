@@ -66,8 +66,8 @@ void report_events(const struct report *, char out[REPORT_EVENTS_MAX]);
 const struct report_row *report_first(const struct report *, bool (*is)(const struct report_row *));
 /* Whether the row was timed against a reference, in either mode. */
 bool report_has_speedup(const struct report_row *);
-/* The next axis behind this one, or the first for NULL, of which a row has a value whose convention
- * (attn_axis.convention) the report has to state; NULL past the last. */
+/* The next axis whose convention (attn_axis.convention) the report has to state, since a row uses it. Pass NULL for
+ * the first; returns NULL after the last. */
 const struct attn_axis *report_next_convention(const struct report *, const struct attn_axis *);
 #define EACH_CONVENTION(axis, report) \
   for (const struct attn_axis *axis = NULL; ((axis) = report_next_convention((report), (axis))) != NULL;)

@@ -9,8 +9,9 @@
  * cache; UINT64_MAX without a limit. root is put before /proc and /sys: "" but in tests. */
 uint64_t cgroup_memory_free(const char *root);
 
-/* Processor seconds that the other processes of this group have used so far. Only differences have a meaning. This
- * process and the children that it has waited for are not counted. NAN: not known. */
+/* Processor seconds used so far by all processes of this control group, or of the nearest one above it with an
+ * account, except this process and the children that it has waited for. Running children count. Only differences have
+ * a meaning. NAN: not known. */
 double cgroup_others_s(const char *root);
 
 #endif

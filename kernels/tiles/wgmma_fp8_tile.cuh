@@ -29,7 +29,7 @@
  * columns, in shared memory, where registers are too few for o, part and two sets of weights. With chunks, part holds
  * a part of the columns of one tile, and P V of a tile is computed one chunk after another.
  *
- * With `splits`, an item is a part of the keys of a q tile (wgmma_split_tile.cuh). */
+ * With `splits` = 2, an item is a part of the keys of a q tile (wgmma_split_tile.cuh). */
 #ifndef ATTNBENCH_KERNELS_WGMMA_FP8_TILE_CUH
 #define ATTNBENCH_KERNELS_WGMMA_FP8_TILE_CUH
 
@@ -49,8 +49,9 @@ struct Shape {
   uint32_t chunks = 1;     /* steps in which P V of a tile is computed; Dv / chunks columns each */
   uint32_t sums = 0;       /* so many columns, the last ones, have their fp32 sums in shared memory */
   uint32_t transposed = 0; /* 1: V was transposed by a pass before the kernel (wgmma_fp8_transpose) */
-  uint32_t splits = 1;     /* of the keys of a q tile: 2 stands for any number, by blocks that leave partial results
-                            * (wgmma_split_tile.cuh). Never 0, and so the last: as in wgmma_tile::Shape */
+  uint32_t splits = 1; /* 1: none; 2: the keys of a q tile are split into any number of parts, whose partial results
+                        * are merged (wgmma_split_tile.cuh). The last member, since it is never 0: see
+                        * wgmma_tile::Shape::cluster */
 };
 
 constexpr ATTN_HD bool is_split(const Shape &s) { return s.splits > 1; }

@@ -103,8 +103,8 @@ inline Steps steps_of(const attn_problem &shape, uint32_t keys) {
   return steps;
 }
 
-/* The time of so many rounds of the blocks over items that take `mean` and at most `longest`. Whole rounds over equal
- * items; items that differ fill the last round, but it cannot end before the longest has. */
+/* The time of `rounds` rounds over items that take `mean` on average. Where items are nearly equal, a part of a round
+ * counts as a whole one. Otherwise it counts as a part, and the result is at least `longest`. */
 inline double time_of_rounds(double rounds, double mean, double longest) {
   return fmax((longest < 1.1 * mean ? ceil(rounds) : rounds) * mean, longest);
 }

@@ -1,10 +1,11 @@
-/* Kernels of wgmma_general_tile.cuh whose blocks share the keys of a q tile: which block has which part of them, the
- * partial results that blocks leave in the workspace, and the pass that merges these.
+/* Splitting the keys of a q tile over several blocks, for kernels built on wgmma_general_tile.cuh (so far wgmma_fp8):
+ * which block has which part of the keys, the partial results that blocks leave in the workspace, and the pass that
+ * merges these.
  *
- * A part is a range of the tiles of keys that the q tile's rows see. Parts have one number of tiles at most, so a q
- * tile that sees few keys has few parts, and none is empty. The host lists the parts of all q tiles of a head, which
- * are the same for every head, and the list is in the kernel's argument. Where sequences differ in length, a pass
- * before the kernel makes one list of all of them, in the workspace.
+ * A part is a range of the tiles of keys that the q tile's rows see. All parts have the same limit of tiles
+ * (Cut::most). So a q tile that sees few keys has few parts, and no part is empty. The host lists the parts of all q
+ * tiles of a head, which are the same for every head, and the list is in the kernel's argument. Where sequences
+ * differ in length, a pass before the kernel makes one list of all of them, in the workspace.
  *
  * A pass behind the kernel merges the parts, not the block that ends last. One SM reads about 50 bytes a ns, as in
  * `mla`, so 32 parts of 64 KB would take it 40 us. The pass adds the parts in an order that depends on the plan
@@ -41,8 +42,9 @@ constexpr ATTN_HD Tiles keys_of_part(const Tiles &all, uint32_t part, uint32_t p
 struct Length {
   uint32_t tiles, times;
 };
-/* Those of `keys` keys, of the q tiles of `rows` rows that have a list of parts together: of a head or, in a ragged
- * batch, of a head of all sequences. Empty where a head has more q tiles than its list has parts. */
+/* The lengths, in tiles of `keys` keys, of all q tiles (of `rows` rows) in one list: those of one head; in a ragged
+ * batch, of one head in all sequences. Empty if the batch is not ragged and a head has more than kPartsMax q tiles.
+ */
 inline std::vector<Length> lengths_of(const attn_problem &shape, uint32_t rows, uint32_t keys) {
   std::vector<Length> lengths;
   if (!attn_is_ragged(&shape) && ceil_div(shape.Sq, rows) > kPartsMax) return lengths;
@@ -69,8 +71,8 @@ struct Cut {
   uint32_t splits; /* parts of the q tile that has the most */
   uint32_t count;  /* parts of a list */
 };
-/* The longest q tile gets `splits` parts, or fewer if its longest part stays as short. The same cut again comes of
- * the `splits` in it. */
+/* The longest q tile gets `splits` parts, or fewer if its longest part stays as short. Calling it again with the
+ * cut's own `splits` gives the same cut, which binding a plan relies on. */
 inline Cut cut_of(const std::vector<Length> &lengths, uint32_t splits) {
   uint32_t longest = 1;
   for (const Length &length : lengths) longest = length.tiles > longest ? length.tiles : longest;
@@ -103,8 +105,8 @@ inline uint64_t partial_bytes(const attn_problem &shape, uint32_t rows) {
   return sum_bytes(shape, rows) + (uint64_t)strips_of_tile(shape, rows) * kStrip * 16;
 }
 
-/* Of the pass that merges: a block has a strip and so many groups of eight columns, and its warps share the parts.
- * More warps than groups have work only if there are more parts. */
+/* A block of the merging pass takes one strip and kMergedOctets groups of eight columns; its warps share the parts.
+ * It has one warp for each group, or kMergeWarpsMax warps if there are more parts than groups. */
 constexpr uint32_t kMergedOctets = 4, kMergeWarpsMax = 8;
 constexpr uint32_t merge_warps(uint32_t splits) { return splits > kMergedOctets ? kMergeWarpsMax : kMergedOctets; }
 
@@ -145,7 +147,7 @@ inline double cost_of_whole(const attn_problem &shape, const std::vector<Length>
                                        (double)whole.most * step + turn);
 }
 
-/* The cut that costs least, of those that give each SM few parts; its time is *least. splits = 1 in it: none is
+/* The cut that costs least, of those that give each SM few parts; its time is *least. Returns splits = 1 if no cut is
  * worthwhile. */
 inline Cut cheapest_cut(const attn_problem &shape, const std::vector<Length> &lengths, uint32_t rows, uint32_t turn,
                         uint32_t step, uint32_t sms, double *least) {
@@ -181,8 +183,8 @@ struct Kernels {
   const void *order, *main, *merge;
 };
 
-/* Adds the passes to an empty plan: "order", of a ragged batch alone, "main" and "merge". `blocks`: as many as there
- * are, each taking several parts; 0: one for each part. */
+/* Adds the passes to an empty plan: "order", of a ragged batch alone, "main" and "merge". `blocks`: launch at most so
+ * many, each of which may take several parts; 0: one for each part. */
 inline void plan_passes(const attn_problem &shape, const std::vector<Length> &lengths, const Cut &cut, uint32_t rows,
                         uint32_t keys, uint32_t groups, uint32_t blocks, uint32_t smem_bytes, const Kernels &kernels,
                         attn_plan *plan) {
@@ -399,9 +401,9 @@ __device__ __forceinline__ void add_values(float4 &to, const float4 &x, const fl
 
 namespace attn {
 
-/* Merges the parts of a strip of 16 rows, in kMergedOctets groups of eight columns. The warps take
- * turns in the order of the parts, and each adds its own; then warp j adds what the warps have of group j. T: the
- * type of O. Rows: of a q tile. grid: (strips of all heads, groups of columns). */
+/* Merges the parts of a strip of 16 rows, in kMergedOctets groups of eight columns. Part p goes to warp p modulo the
+ * number of warps, and each warp sums its parts. Then warp j sums group j over all warps. T: the type of O. Rows: of
+ * a q tile. grid: (strips of all heads, groups of columns). */
 template <typename T, uint32_t Rows>
 __global__ void __launch_bounds__(wgmma_split::kMergeWarpsMax *kWarp)
     wgmma_split_merge(const __grid_constant__ wgmma_split::MergeParams a) {
@@ -483,9 +485,9 @@ __global__ void __launch_bounds__(wgmma_split::kMergeWarpsMax *kWarp)
   }
 }
 
-/* Makes the list of the parts of a ragged batch: counted by how many tiles of keys they have, most first, then each q
- * tile's put behind those that were counted before it. grid: one block of 1024 threads; a warp takes a sequence at a
- * time. */
+/* Makes the list of the parts of a ragged batch by a counting sort: the parts of q tiles whose longest part has most
+ * tiles of keys come first. Parts of one q tile stay side by side. grid: one block of 1024 threads; a warp takes a
+ * sequence at a time. */
 template <uint32_t Rows, uint32_t Keys>
 __global__ void __launch_bounds__(1024, 1) wgmma_split_order(wgmma_split::OrderParams a) {
   using namespace wgmma_split;

@@ -3,7 +3,7 @@
  *
  * Where the numbers come from: the hot medians of the journals in results/h200, where the variants stand beside
  * each other case by case. scripts/proof/check_auto.py holds the table against them: within 2 % of the
- * fastest in every case that has one. Rules below a comment that names an H100 were measured there (results/h100).
+ * fastest in every case that has one. Rules whose comment says H100 were measured on one (results/h100).
  * What no journal shows is inferred: the order on GPUs without wgmma is that of the same rows without `wgmma`.
  *
  * A new kernel gets its rows before the rule that it beats; the first rule that holds is taken. */
@@ -33,28 +33,28 @@ static const struct pick_rule rules[] = {
      * 16 rows. */
     {"decode", .when = {AT_MOST(GROUP_ROWS, 16), AT_LEAST(SKV, 256)},
      .why = "at most 16 query rows share their keys: read once for all of them, by blocks that share the keys"},
-    /* The cases of shapes/few_queries.json on an H100 (results/h100): `wgmma_paged` takes 0.36 to 1.0 of the time of
-     * `decode`, which reads the keys once for every 16 rows, and 0.45 to 0.88 of that of `wgmma`, which reads them
-     * once for every query head. */
+    /* H100, shapes/few_queries.json: where 17 to 128 rows share their keys and PACKED_PERCENT is 70 or more,
+     * `wgmma_paged` takes 0.32 to 0.96 of the time of `decode`, which reads the keys once for every 16 rows, and 0.37
+     * to 0.91 of that of `wgmma`, which reads them once for every query head. */
     {"decode_general",
      .when = {IS(CC, 90), IS(RAGGED, 0), BETWEEN(GROUP_ROWS, 17, 32), BETWEEN(PACKED_PERCENT, 101, 135)},
      .why = "compute capability 9.0, 17 to 32 query rows share their keys, a little more than one KV head for an SM: "
             "equal shares of the keys"},
-    /* 188 us against 194 (33 sequences of 8 KV heads: exactly two for each of 132 SMs). */
+    /* H100: 188 us against 194 of `wgmma_paged` (33 sequences of 8 KV heads: exactly two for each of 132 SMs). */
     {"decode_general",
      .when = {IS(CC, 90), IS(RAGGED, 0), BETWEEN(GROUP_ROWS, 17, 32), BETWEEN(PACKED_PERCENT, 199, 201),
               AT_LEAST(SKV, 4096)},
      .why =
          "compute capability 9.0, 17 to 32 query rows share 4096 keys or more, two KV heads for an SM: equal shares "
          "of the keys"},
-    /* 8.5 us against 9.1 (16 sequences of 300 keys), but 18 against 14 (24 sequences). */
+    /* H100: 8.4 us against 9.1 of `wgmma_paged` (16 sequences of 300 keys), but 18 against 14 (24 sequences). */
     {"decode_general",
      .when = {IS(CC, 90), IS(D, 64), BETWEEN(GROUP_ROWS, 17, 64), BETWEEN(PACKED_PERCENT, 70, 100),
               AT_MOST(SKV, 400)},
      .why =
          "compute capability 9.0, D of 64, 17 to 64 query rows share at most 400 keys, less than one KV head for an "
          "SM: equal shares of the keys"},
-    /* 423 us against 498 (17 sequences of 16384 keys), but 48 against 41 (1024 keys). */
+    /* H100: 423 us against 497 of `wgmma_paged` (17 sequences of 16384 keys), but 48 against 41 (1024 keys). */
     {"decode_general",
      .when = {IS(CC, 90), IS(RAGGED, 0), BETWEEN(GROUP_ROWS, 33, 64), BETWEEN(PACKED_PERCENT, 101, 110),
               AT_LEAST(SKV, 4096)},
@@ -66,31 +66,31 @@ static const struct pick_rule rules[] = {
      .when = {IS(CC, 90), BETWEEN(GROUP_ROWS, 129, 256), AT_LEAST(PACKED_PERCENT, 70), AT_LEAST(SKV, 4096),
               IS(RAGGED, 0)},
      .why = "compute capability 9.0, 129 to 256 query rows share 4096 keys or more: read twice for all of them"},
-    /* 210 us against 253 of `wgmma` (64 queries of 64 heads), 167 against 177 (96 of 32): a tile of `wgmma` has rows
-     * of one head alone. */
+    /* H100: 211 us against 254 of `wgmma` (64 queries of 64 heads), 166 against 179 (96 of 32): a tile of `wgmma` has
+     * rows of one head only. */
     {"wgmma_paged",
      .when = {IS(CC, 90), IS(RAGGED, 0), BETWEEN(GROUP_ROWS, 257, 512), AT_MOST(SQ, 96), AT_LEAST(SKV, 4096)},
      .why =
          "compute capability 9.0, at most 96 queries, 257 to 512 query rows share 4096 keys or more: full tiles of "
          "rows of all heads"},
-    /* 227 us against 251 (eight sequences of 20000 keys). */
+    /* H100: 225 us against 250 of `decode_general` (eight sequences of 20000 keys). */
     {"wgmma_paged",
      .when = {IS(CC, 90), IS(RAGGED, 0), BETWEEN(GROUP_ROWS, 17, 128), BETWEEN(PACKED_PERCENT, 48, 69),
               AT_LEAST(SKV, 16384)},
      .why =
          "compute capability 9.0, 17 to 128 query rows share 16384 keys or more, KV heads for half of the SMs: read "
          "once for all of them"},
-    /* 82 us against 96 of `decode` (two sequences of 20000 keys, 64 rows), 138 against 181 (four). */
+    /* H100: 83 us against 96 of `decode` (two sequences of 20000 keys, 64 rows), 136 against 180 (four). */
     {"decode_general",
      .when = {IS(CC, 90), IS(RAGGED, 0), BETWEEN(GROUP_ROWS, 33, 128), AT_LEAST(PACKED_PERCENT, 12),
               AT_LEAST(SKV, 16384)},
      .why =
          "compute capability 9.0, 33 to 128 query rows share 16384 keys or more: equal shares of the keys, read once "
          "for all rows"},
-    /* 34 us against 42 of `decode` (four sequences of 4096 keys, 16 queries). */
+    /* H100: 34 us against 42 of `decode` (four sequences of 4096 keys, 16 queries). */
     {"wgmma",
      .when = {IS(CC, 90), AT_LEAST(GROUP_ROWS, 49), BETWEEN(TILES_PERCENT, 90, 100), BETWEEN(SKV, 2048, 16383)},
-     .why = "compute capability 9.0, 49 query rows or more share their keys, one query head for an SM"},
+     .why = "compute capability 9.0, 49 query rows or more share their keys, about one tile of 64 queries for an SM"},
     {"decode", .when = {IS(D, 128), AT_LEAST(SKV, 1024)},
      .why = "D of 128, at most 16 queries against 1024 keys or more"},
     {"decode", .when = {AT_LEAST(SKV, 4096)}, .why = "at most 16 queries against 4096 keys or more"},
@@ -139,7 +139,7 @@ static const struct pick_rule rules[] = {
      .why = "compute capability 9.0, q tiles for half of the SMs, at most 100 keys: tiles of 64 rows waste little"},
     {"cluster_split", .when = {IS(CC, 90), IS(D, 128), AT_MOST(TILES_PERCENT, 13)},
      .why = "compute capability 9.0, q tiles for an eighth of the SMs: clusters of blocks share the keys of a tile"},
-    /* 269 us against 343 (192 queries of 32 heads, 4096 keys): a tile of `wgmma` has 128 rows. */
+    /* H100: 269 us against 348 of `wgmma` (192 queries of 32 heads, 4096 keys), whose tile has 128 rows. */
     {"wgmma_general",
      .when = {IS(CC, 90), BETWEEN(SQ, 129, 192), IS(D, 128), AT_LEAST(TILES_PERCENT, 400), AT_LEAST(SKV, 4096)},
      .why = "compute capability 9.0, 129 to 192 queries against 4096 keys or more: one tile of 192 rows, not two of "

@@ -149,6 +149,17 @@ TEST(wide_heads_may_be_half_as_slow_again_when_they_change) {
   assert_int_equal(settled(&record, 50), CELL_implausible);
 }
 
+/* Three eighths of L2, and 113 operations for each byte. */
+TEST(reads_of_more_than_a_quarter_of_the_cache_may_be_slower_when_they_change) {
+  struct record record = timed(28.9, 40);
+  record.attn_case.shape = (struct attn_problem)ATTN_DENSE(8, 32, 8, 32, 1024, 128, ATTN_BF16, false);
+  assert_int_equal(settled(&record, 41.8), CELL_ok);
+  assert_int_equal(settled(&record, 46), CELL_implausible);
+  record = timed(28.9, 40);
+  record.attn_case.shape = (struct attn_problem)ATTN_DENSE(4, 32, 8, 32, 1024, 128, ATTN_BF16, false);
+  assert_int_equal(settled(&record, 41.8), CELL_implausible);
+}
+
 TEST(a_wrong_output_is_wrong_at_any_time) {
   struct record record = timed(1, 1);
   record.check.right = false;
