@@ -202,13 +202,16 @@ static struct status run_process(const struct pairs *pairs, int side, const stru
   char **arguments = write_arguments(pairs->program[side], side == PAIRS_CANDIDATE, &options, journal);
   if (arguments == NULL) return status_make(STATUS_MEMORY, "no memory for a command line");
   const struct child_watch watch = {.stderr_path = messages, .grows = journal, .stall_s = pairs->stall_s};
-  const double others_s = cgroup_others_s("");
+  const struct cgroup_seconds before = cgroup_seconds_used("");
   TRY(child_run(arguments, &watch, &end));
   TRY(check_end(pairs, side, &end, messages));
-  const double others_end_s = cgroup_others_s("");
+  const struct cgroup_seconds after = cgroup_seconds_used("");
   TRY(load_journal(pairs, side, journal, out));
-  const double seen_s[WITNESS_COUNT] = {
-      [WITNESS_journal] = end.growth_s, [WITNESS_process] = end.wall_s, [WITNESS_others] = others_end_s - others_s};
+  const double others_s = after.others - before.others;
+  const double seen_s[WITNESS_COUNT] = {[WITNESS_journal] = end.growth_s,
+                                        [WITNESS_process] = end.wall_s,
+                                        [WITNESS_others] = others_s,
+                                        [WITNESS_all] = others_s + after.own - before.own};
   witness_add(seen, out, seen_s);
   return status_ok();
 }

@@ -34,41 +34,57 @@ void witness_add(struct witness_side *side, const struct journal_data *told, con
   ++side->count;
 }
 
-/* No process tells what others use. */
-static double hidden_s(const struct witness_side *side, enum witness_kind kind, uint32_t process) {
-  return side->seen_s[kind][process] - (kind == WITNESS_others ? 0 : side->told_s[process]);
+static bool is_load(enum witness_kind kind) { return kind == WITNESS_others || kind == WITNESS_all; }
+
+/* Seconds that a process does not tell of, or how many processors were busy while it ran. */
+static double hidden(const struct witness_side *side, enum witness_kind kind, uint32_t process) {
+  const double seen_s = side->seen_s[kind][process];
+  return is_load(kind) ? seen_s / side->seen_s[WITNESS_process][process] : seen_s - side->told_s[process];
 }
 
 /* What the new side hides more than the base does, over the pairs. */
 struct hidden {
   uint32_t count;
-  double mean_s, error_s, allowed_s;
+  double mean, error, allowed;
 };
 
 static struct hidden hidden_more(const struct witness *witness, enum witness_kind kind) {
   const uint32_t count = witness->now.count < witness->base.count ? witness->now.count : witness->base.count;
-  double sum_s = 0, squares = 0, seen_s = 0;
+  const enum witness_kind lasting = kind == WITNESS_journal ? WITNESS_journal : WITNESS_process;
+  double sum = 0, squares = 0, lasted_s = 0;
   for (uint32_t i = 0; i < count; ++i) {
-    const double more_s = hidden_s(&witness->now, kind, i) - hidden_s(&witness->base, kind, i);
-    sum_s += more_s;
-    squares += more_s * more_s;
-    seen_s += witness->now.seen_s[kind == WITNESS_journal ? WITNESS_journal : WITNESS_process][i];
+    const double more = hidden(&witness->now, kind, i) - hidden(&witness->base, kind, i);
+    sum += more;
+    squares += more * more;
+    lasted_s += witness->now.seen_s[lasting][i] / count;
   }
-  const double mean_s = sum_s / count, variance = fmax(0, squares / count - mean_s * mean_s) / (count - 1);
-  return (struct hidden){count, mean_s, sqrt(variance), allowed[kind].seconds + allowed[kind].share * seen_s / count};
+  const double mean = sum / count, variance = fmax(0, squares / count - mean * mean) / (count - 1);
+  const double allowed_s = allowed[kind].seconds + allowed[kind].share * lasted_s;
+  return (struct hidden){count, mean, sqrt(variance), is_load(kind) ? allowed_s / lasted_s : allowed_s};
 }
 
-static bool is_believed(const struct witness *witness, enum witness_kind kind) {
+/* The mean of the pairs so far is beyond what is allowed. */
+static bool is_doubted(const struct witness *witness, enum witness_kind kind) {
   const struct hidden more = hidden_more(witness, kind);
-  if (more.count < COMPARE_PAIRS_MIN || isnan(more.mean_s)) return true;
-  const double errors = student_quantile(false_alarms / 2, more.count - 1);
-  return fabs(more.mean_s) <= more.allowed_s || fabs(more.mean_s) <= errors * more.error_s;
+  return more.count > 0 && fabs(more.mean) > more.allowed;
+}
+
+/* And there are enough pairs, whose scatter does not explain it. */
+static bool is_disproved(const struct witness *witness, enum witness_kind kind) {
+  const struct hidden more = hidden_more(witness, kind);
+  if (more.count < COMPARE_PAIRS_MIN || !is_doubted(witness, kind)) return false;
+  return fabs(more.mean) > student_quantile(false_alarms / 2, more.count - 1) * more.error;
+}
+
+static bool holds(const struct witness *witness, enum witness_kind kind,
+                  bool (*claim)(const struct witness *, enum witness_kind)) {
+  if (kind == WITNESS_all) return false;
+  return claim(witness, kind) && (kind != WITNESS_others || claim(witness, WITNESS_all));
 }
 
 bool witness_doubts(const struct witness *witness) {
   for (enum witness_kind kind = 0; kind < WITNESS_COUNT; ++kind) {
-    const struct hidden more = hidden_more(witness, kind);
-    if (more.count > 0 && fabs(more.mean_s) > more.allowed_s) return true;
+    if (holds(witness, kind, is_doubted)) return true;
   }
   return false;
 }
@@ -90,7 +106,7 @@ static void put_side(const struct witness_side *side, enum witness_kind kind, ch
 void witness_judge(const struct witness *witness, struct compare *compare) {
   char base[96], now[96];
   for (enum witness_kind kind = 0; kind < WITNESS_COUNT; ++kind) {
-    if (is_believed(witness, kind)) continue;
+    if (!holds(witness, kind, is_disproved)) continue;
     put_side(&witness->base, kind, base, sizeof base);
     put_side(&witness->now, kind, now, sizeof now);
     identity_add_difference(compare, allowed[kind].name, true, base, now);

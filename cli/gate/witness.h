@@ -6,14 +6,18 @@
 #include "cli/gate/compare.h"
 
 /* WITNESS(name, text, share, seconds): one kind of time seen from outside. The two sides may differ by these seconds
- * plus a share of the new side's mean time: of `journal` for `journal`, of `process` for the other two. `journal` is
- * the time from the first line of a journal to its last one. `process` also contains the start and the end of the
+ * plus a share of the new side's mean time: of `journal` for `journal`, of `process` for the others. `journal` is the
+ * time from the first line of a journal to its last one. `process` also contains the start and the end of the
  * process, which a busy machine delays; but no process can hide time in it by writing its journal late. `others` is
- * the processor time of other processes of the control group, meanwhile; it may be NAN. */
+ * the processor time of other processes of the control group, meanwhile, and `all` that of all processes; both may be
+ * NAN. Where all processors are busy, a side that uses more of them leaves less to others. So the load counts as
+ * unlike only if `others` and `all` differ. Of both the loads are compared: processor time per second of the process.
+ */
 #define WITNESS_MAP(X)                            \
   X(journal, "growth of the journals", 0.05, 0.1) \
   X(process, "time of the processes", 0.25, 0.5)  \
-  X(others, "load of other processes", 0.5, 0.5)
+  X(others, "load of other processes", 0.5, 0.5)  \
+  X(all, "load of all processes", 0.5, 0.5)
 
 enum witness_kind {
 #define WITNESS_ENUM(name, words, share, seconds) WITNESS_##name,

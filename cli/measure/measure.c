@@ -150,7 +150,7 @@ struct load {
   double waited_s, others_s;
 };
 
-static struct load load_now(void) { return (struct load){clock_waited_s(), cgroup_others_s("")}; }
+static struct load load_now(void) { return (struct load){clock_waited_s(), cgroup_seconds_used("").others}; }
 
 /* The kernel brings the account of a group up to date some milliseconds late for threads that run. */
 static const double load_least_s = 0.05;

@@ -291,7 +291,7 @@ static void wait_for_a_quiet_cpu(const struct device *device, int attempt) {
 static struct status sample_changed(struct job *job) {
   enum { ATTEMPTS = 20, ATTEMPTS_IF_BUSY = 60 };
   const struct device_info *device = device_info(job->device);
-  const double start_s = clock_now_s(), others_s = cgroup_others_s("");
+  const double start_s = clock_now_s(), others_s = cgroup_seconds_used("").others;
   double *least_us = &job->record->check.changed_us, changed_us[ATTEMPTS_IF_BUSY], same_us[ATTEMPTS_IF_BUSY],
          load = 0;
   size_t i = 0;
@@ -303,7 +303,7 @@ static struct status sample_changed(struct job *job) {
     *least_us = fmin(*least_us, changed_us[i]); /* NAN until something is measured */
     if (!plausible_skips_work(job->record, device)) return status_ok();
     if (device->kind == DEVICE_CPU) TRY(bench_sample(job->worker->bench, TIME_HOT, 1, &same_us[i], &unused_mhz));
-    load = (cgroup_others_s("") - others_s) / (clock_now_s() - start_s); /* NAN: not known */
+    load = (cgroup_seconds_used("").others - others_s) / (clock_now_s() - start_s); /* NAN: not known */
     ++i;
   }
   const bool is_busy = device->kind == DEVICE_CPU && load > TIME_LOAD_MOST;

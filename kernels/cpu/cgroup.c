@@ -127,17 +127,19 @@ static double seconds_of(int who) {
          1e-6 * (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec);
 }
 
-double cgroup_others_s(const char *root) {
+struct cgroup_seconds cgroup_seconds_used(const char *root) {
   struct way_up way;
   uint64_t used;
   /* First: the kernel then brings the time of the thread that runs here up to date in the account, too. */
-  const double own_s = seconds_of(RUSAGE_SELF) + seconds_of(RUSAGE_CHILDREN);
+  struct cgroup_seconds out = {seconds_of(RUSAGE_SELF) + seconds_of(RUSAGE_CHILDREN), NAN};
   for (size_t i = 0; i < sizeof accounts / sizeof *accounts; ++i) {
     const struct account *account = &accounts[i];
     if (!begin_way(root, &account->place, &way)) continue;
     do {
-      if (read_number(way.folder, account->file, account->key, &used)) return account->unit_s * (double)used - own_s;
+      if (!read_number(way.folder, account->file, account->key, &used)) continue;
+      out.others = account->unit_s * (double)used - out.own;
+      return out;
     } while (go_up(&way));
   }
-  return NAN;
+  return out;
 }

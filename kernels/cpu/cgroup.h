@@ -9,9 +9,13 @@
  * cache; UINT64_MAX without a limit. root is put before /proc and /sys: "" but in tests. */
 uint64_t cgroup_memory_free(const char *root);
 
-/* Processor seconds used so far by all processes of this control group, or of the nearest one above it with an
- * account, except this process and the children that it has waited for. Running children count. Only differences have
- * a meaning. NAN: not known. */
-double cgroup_others_s(const char *root);
+/* Processor seconds used so far. Only differences have a meaning. */
+struct cgroup_seconds {
+  double own; /* by this process and the children that it has waited for */
+  /* By all other processes of this control group, or of the nearest one above it with an account. Running children
+   * count. NAN: not known. */
+  double others;
+};
+struct cgroup_seconds cgroup_seconds_used(const char *root);
 
 #endif

@@ -89,20 +89,20 @@ TEST_WITH(a_group_seen_from_inside_is_the_mount_itself, make_root, remove_root) 
 
 /* What this process uses meanwhile is subtracted, and little. */
 static void expect_seconds(double from_s, double seconds) {
-  const double more_s = cgroup_others_s(root) - from_s;
+  const double more_s = cgroup_seconds_used(root).others - from_s;
   assert_true(more_s > seconds - 0.5 && more_s < seconds + 0.01);
 }
 
 TEST_WITH(others_are_what_the_group_used_without_this_process, make_root, remove_root) {
-  assert_true(isnan(cgroup_others_s(root)));
+  assert_true(isnan(cgroup_seconds_used(root).others));
   put("/proc/self/cgroup", "0::/job/step\n");
-  assert_true(isnan(cgroup_others_s(root)));
+  assert_true(isnan(cgroup_seconds_used(root).others));
   put(V2 "/cpu.stat", "usage_usec 90000000\nuser_usec 5\n");
-  const double mount_s = cgroup_others_s(root);
+  const double mount_s = cgroup_seconds_used(root).others;
   put(V2 "/cpu.stat", "usage_usec 95000000\nuser_usec 5\n");
   expect_seconds(mount_s, 5);
   put(V2 "/job/step/cpu.stat", "usage_usec 1000000\n");
-  const double step_s = cgroup_others_s(root);
+  const double step_s = cgroup_seconds_used(root).others;
   put(V2 "/job/step/cpu.stat", "usage_usec 3000000\n");
   expect_seconds(step_s, 2);
 }
@@ -110,21 +110,21 @@ TEST_WITH(others_are_what_the_group_used_without_this_process, make_root, remove
 TEST_WITH(others_of_version_1_are_found_beside_version_2, make_root, remove_root) {
   put("/proc/self/cgroup", "5:cpu,cpuacct:/a\n4:memory:/docker/0123\n0::/\n");
   put("/sys/fs/cgroup/cpuacct/a/cpuacct.usage", "7000000000\n");
-  const double before_s = cgroup_others_s(root);
+  const double before_s = cgroup_seconds_used(root).others;
   put("/sys/fs/cgroup/cpuacct/a/cpuacct.usage", "9000000000\n");
   expect_seconds(before_s, 2);
   put("/sys/fs/cgroup/cpuacct/a/cpuacct.usage", "many\n");
-  assert_true(isnan(cgroup_others_s(root)));
+  assert_true(isnan(cgroup_seconds_used(root).others));
 }
 
 TEST_WITH(the_account_of_this_machine_counts_a_child_that_runs, make_root, remove_root) {
-  if (isnan(cgroup_others_s(""))) skip();
+  if (isnan(cgroup_seconds_used("").others)) skip();
   const pid_t child = fork();
   if (child == 0)
     for (;;) continue;
-  const double before_s = cgroup_others_s("");
+  const double before_s = cgroup_seconds_used("").others;
   usleep(400000);
-  const double used_s = cgroup_others_s("") - before_s;
+  const double used_s = cgroup_seconds_used("").others - before_s;
   kill(child, SIGKILL);
   waitpid(child, NULL, 0);
   assert_true(used_s > 0.05); /* a busy machine gives it less than it asks for, but others use more then */

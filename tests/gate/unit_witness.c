@@ -91,28 +91,43 @@ TEST(what_was_written_late_is_seen_by_the_process) {
   assert_string_equal(compare.difference[0].key, "time of the processes");
 }
 
-/* Others keep so many processors busy beside `of_them` processes of the base, which take 2.1 s each. */
-static bool is_fair(double load, uint32_t of_them) {
-  static struct journal_data base = {.wall_s = 2}, now = {.wall_s = 2};
+/* Others keep so many processors busy beside `of_them` processes of the base, which take 2.1 s each, and beside none
+ * of the new side, which take `new_s`. Each process of the base uses one processor, and each of the new side so many.
+ */
+static bool is_fair_to(double load, uint32_t of_them, double used_by_new, double new_s) {
+  static struct journal_data base = {.wall_s = 2}, now;
   struct witness witness = {.now.count = 0};
   struct compare compare = {.base = &base, .now = &now, .comparable = true};
+  now.wall_s = new_s - 0.1;
   for (uint32_t i = 0; i < PAIRS; ++i) {
-    witness_add(&witness.base, &base, (const double[WITNESS_COUNT]){2, 2.1, i < of_them ? 2.1 * load : 0.01 * i});
-    witness_add(&witness.now, &now, (const double[WITNESS_COUNT]){2, 2.1, 0.02});
+    const double others_s = i < of_them ? 2.1 * load : 0.01 * i;
+    witness_add(&witness.base, &base, (const double[WITNESS_COUNT]){2, 2.1, others_s, others_s + 2.1});
+    witness_add(&witness.now, &now, (const double[WITNESS_COUNT]){new_s, new_s, 0.02, 0.02 + new_s * used_by_new});
   }
   witness_judge(&witness, &compare);
   if (!compare.comparable) assert_string_equal(compare.difference[0].key, "load of other processes");
-  if (!compare.comparable) assert_non_null(strstr(compare.difference[0].base, "1.0"));
+  if (!compare.comparable) assert_non_null(strstr(compare.difference[0].base, "processors busy"));
   return compare.comparable;
 }
 
+static bool is_fair(double load, uint32_t of_them, double used_by_new) {
+  return is_fair_to(load, of_them, used_by_new, 2.1);
+}
+
 TEST(load_beside_one_side_alone_is_no_comparison) {
-  assert_true(is_fair(0.3, PAIRS));
-  assert_true(is_fair(1, 1));
-  assert_true(is_fair(1, 3));
-  assert_false(is_fair(1, PAIRS));
-  assert_true(is_fair(NAN, PAIRS)); /* it is not known */
-  assert_true(is_fair(NAN, 1));
+  assert_true(is_fair(0.3, PAIRS, 1));
+  assert_true(is_fair(1, 1, 1));
+  assert_true(is_fair(1, 3, 1));
+  assert_false(is_fair(1, PAIRS, 1));
+  assert_true(is_fair(NAN, PAIRS, 1)); /* it is not known */
+  assert_true(is_fair(NAN, 1, 1));
+}
+
+TEST(a_side_that_takes_processors_away_from_others_is_no_load) {
+  assert_true(is_fair(1, PAIRS, 2));
+  assert_true(is_fair(0, 0, 3));        /* on a machine with idle ones */
+  assert_true(is_fair_to(0, 0, 1, 21)); /* a longer process, with as many busy in each second */
+  assert_false(is_fair_to(2, PAIRS, 1, 21));
 }
 
 TEST(samples_cannot_take_longer_than_the_process) {
