@@ -416,6 +416,7 @@ prepare_apart() {
   mkdir -m 711 "$work/own"
   chmod 711 "$work" # a user who is a side goes through it
   safe_git show "$base_commit:scripts/gate_apart.sh" >"$work/gate_apart.sh"
+  chmod 755 "$work/gate_apart.sh" # a user who is a side reads it
   sums >"$work/judge/sums"
   export APART_ROOT=$work/own APART_HIDDEN APART_SUMS=$work/judge/sums APART_HOW
   # The folder of the outputs has the base's program and build, of which the head could run a copy as itself, what was
@@ -423,7 +424,6 @@ prepare_apart() {
   APART_HIDDEN=$(cd "$out" && pwd -P)
   hides_outputs || APART_HIDDEN=$work/judge
   APART_HOW=$(bash "$work/gate_apart.sh" --probe)
-  chmod +x "$work/gate_apart.sh"
   case $APART_HOW in
     namespaces) ;;
     user) note warning "this machine allows no namespaces: the head's program runs as a user of its own, who sees the processes of this machine, the network and files that are open to all users" ;;
@@ -776,7 +776,8 @@ gate_anchor() {
 
 prepare() {
   check_out_folder
-  mkdir -p "$out" || exit 8
+  # Others may go through, as a user who is a side has to.
+  (umask 066 && mkdir -p "$out") || exit 8
   claim_outputs
   work=$(mktemp -d "$(cd "$out" && pwd)/.work.XXXXXX") || exit 8
   trap clean_up EXIT

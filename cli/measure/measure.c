@@ -150,15 +150,24 @@ struct load {
   double waited_s, others_s;
 };
 
-static struct load load_now(void) { return (struct load){clock_waited_s(), cgroup_seconds_used("").others}; }
+/* Reading the files takes a while on a busy machine: what is waited for then is of no sample. */
+static struct load load_before(void) {
+  const double others_s = cgroup_seconds_used("").others;
+  return (struct load){clock_waited_s(), others_s};
+}
+static struct load load_after(void) {
+  const double waited_s = clock_waited_s();
+  return (struct load){waited_s, cgroup_seconds_used("").others};
+}
 
 /* The kernel brings the account of a group up to date some milliseconds late for threads that run. */
 static const double load_least_s = 0.05;
 
 static void note_load(struct load before, struct time_record *out) {
-  const struct load now = load_now();
-  out->waited_ratio = (now.waited_s - before.waited_s) / out->elapsed_s;
-  if (out->elapsed_s >= load_least_s) out->others_load = fmax(0, (now.others_s - before.others_s) / out->elapsed_s);
+  const struct load after = load_after();
+  const double waited_ratio = (after.waited_s - before.waited_s) / out->elapsed_s; /* NAN: not known */
+  out->waited_ratio = waited_ratio > 1 ? 1 : waited_ratio;
+  if (out->elapsed_s >= load_least_s) out->others_load = fmax(0, (after.others_s - before.others_s) / out->elapsed_s);
 }
 
 static struct status sample_until_stop(struct device *device, struct bench *bench, enum time_mode mode,
@@ -167,7 +176,7 @@ static struct status sample_until_stop(struct device *device, struct bench *benc
   MEASURE_RANGE(device, mode == TIME_HOT ? "time.hot" : "time.cold");
   double clocks[CLOCK_BATCHES_MAX];
   uint32_t n = 0, clock_count = 0;
-  const struct load before = load_now();
+  const struct load before = load_before();
   const double start_s = clock_now_s();
   do {
     double clock_mhz;
