@@ -23,9 +23,11 @@ namespace attn::wgmma_split {
 
 using wgmma_general::Tiles;
 
-constexpr uint32_t kPartsMax = 512;  /* of all q tiles of a head: so many words in the argument */
-constexpr uint32_t kSplitsMax = 255; /* of a q tile: 8 bits of such a word */
-constexpr uint32_t kStrip = 16;      /* rows of a warp */
+constexpr uint32_t kPartsMax = 512;               /* of all q tiles of a head: so many words in the argument */
+constexpr uint32_t kSplitsMax = 255;              /* of a q tile: 8 bits of such a word */
+constexpr uint32_t kNumbersMax = INT32_MAX / 128; /* of the parts of all heads */
+constexpr uint32_t kPartsOfSm = 4;                /* that an SM has at most, where the number of splits is chosen */
+constexpr uint32_t kStrip = 16;                   /* rows of a warp */
 
 /* ---- which parts there are ------------------------------------------------------------------------------------- */
 
@@ -85,8 +87,11 @@ inline Cut cut_of(const std::vector<Length> &lengths, uint32_t splits) {
 }
 /* Whether there is room for the list, and the parts of all heads can be numbered. */
 inline bool has_list(const attn_problem &shape, const Cut &cut) {
-  return (attn_is_ragged(&shape) || cut.count <= kPartsMax) &&
-         (uint64_t)heads_of(shape) * cut.count <= INT32_MAX / 128;
+  return (attn_is_ragged(&shape) || cut.count <= kPartsMax) && (uint64_t)heads_of(shape) * cut.count <= kNumbersMax;
+}
+/* So many parts, and so q tiles, all heads have at most; is_chosen: the number of splits is not asked for. */
+constexpr uint64_t parts_allowed(bool is_chosen, uint32_t sms) {
+  return is_chosen ? (uint64_t)kPartsOfSm * sms : kNumbersMax;
 }
 
 /* ---- planning ------------------------------------------------------------------------------------------------- */
@@ -151,12 +156,11 @@ inline double cost_of_whole(const attn_problem &shape, const std::vector<Length>
  * worthwhile. */
 inline Cut cheapest_cut(const attn_problem &shape, const std::vector<Length> &lengths, uint32_t rows, uint32_t turn,
                         uint32_t step, uint32_t sms, double *least) {
-  constexpr uint64_t kPartsOfSm = 4;
   Cut best = {0, 1, 0};
   *least = kSplitCosts.worthwhile * cost_of_whole(shape, lengths, turn, step, sms);
   for (uint32_t splits = 2; splits <= kSplitsMax; ++splits) {
     const Cut cut = cut_of(lengths, splits);
-    if (!has_list(shape, cut) || (uint64_t)heads_of(shape) * cut.count > kPartsOfSm * sms) break;
+    if (!has_list(shape, cut) || (uint64_t)heads_of(shape) * cut.count > parts_allowed(true, sms)) break;
     if (cut.splits < splits) { /* the same cut as another number's, or each part is one tile */
       if (cut.most == 1) break;
       continue;

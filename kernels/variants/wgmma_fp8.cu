@@ -224,6 +224,8 @@ static bool estimate(const Kernel &kernel, const attn_problem &shape, const attn
         wgmma_general::cost(shape, rows(s), s.keys, kernel.turn, kernel.step, sms) + transpose_cost(shape, kernel);
     return true;
   }
+  /* Before the lengths are listed, which takes long where they are millions. */
+  if (wgmma_general::items(shape, rows(s)) > wgmma_split::parts_allowed(tuning.value[SPLITS] == 0, sms)) return false;
   const std::vector<wgmma_split::Length> lengths = wgmma_split::lengths_of(shape, rows(s), s.keys);
   if (lengths.empty()) return false;
   if (tuning.value[SPLITS] == 0) {

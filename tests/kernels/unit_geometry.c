@@ -1,6 +1,7 @@
 /* tags: asan */
 /* Launch geometry of every CUDA variant in the registry over a grid of shapes, devices and tunables. No GPU. */
 #include <string.h>
+#include <time.h>
 
 #include "kernels/gpu_models.h"
 #include "kernels/occupancy.h"
@@ -1039,6 +1040,16 @@ TEST(wgmma_fp8_refuses_splits_that_no_kernel_has) {
   assert_non_null(strstr(refusal(&p), "512 parts"));
   p.tuning.value[FP8_SPLITS] = 16;
   assert_null(refusal(&p));
+}
+
+/* Its millions of q tiles are more than any choice of splits allows. They are counted, not listed one by one, which
+ * took 80 ms a plan. */
+TEST(wgmma_fp8_plans_a_long_ragged_batch_at_once) {
+  struct point p = point_of("wgmma_fp8", "h200", square(1024, 2, 1000000, 64, ATTN_E4M3));
+  p.shape.batch.drawn = 1, p.shape.batch.seed = 1;
+  const clock_t begin = clock();
+  for (int i = 0; i < 100; i++) assert_int_equal(plan_of(&p).splits, 1);
+  assert_true(clock() - begin < CLOCKS_PER_SEC);
 }
 
 /* Two sequences have one q tile, which sees three tiles of keys, and one has two, which see six each. */
