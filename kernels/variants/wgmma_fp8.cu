@@ -300,8 +300,8 @@ static const char *supports(const attn_problem *shape, const attn_tuning *tuning
   if (shape->Dv % 16 != 0) return "Dv must be a multiple of 16, as the copy engine takes whole 16-byte units";
   const Kernel *kernel = choose(*shape, *tuning, device->sms).kernel;
   if (kernel == nullptr && tuning->value[SPLITS] > 1)
-    return "no kernel that splits keys is compiled for these tunables at this D and Dv, or the q tiles "
-           "of a head have more than 512 parts: splits must be lower";
+    return "no kernel that splits keys is compiled for these tunables at this D and Dv, or there are too many parts "
+           "(more than 16777215, or 512 parts of a head where the batch is not ragged): splits must be lower";
   if (kernel == nullptr)
     return "no kernel is compiled for these tunables at this D, Dv and batch: kernels/variants/wgmma_fp8.cu lists "
            "them";

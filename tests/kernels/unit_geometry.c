@@ -1040,6 +1040,12 @@ TEST(wgmma_fp8_refuses_splits_that_no_kernel_has) {
   assert_non_null(strstr(refusal(&p), "512 parts"));
   p.tuning.value[FP8_SPLITS] = 16;
   assert_null(refusal(&p));
+  /* 2^24 q tiles of one part each: one more than parts can be numbered. */
+  p = point_of("wgmma_fp8", "h200", square(1 << 14, 1 << 10, 1, 64, ATTN_E4M3));
+  p.tuning.value[FP8_SPLITS] = 2;
+  assert_non_null(strstr(refusal(&p), "16777215"));
+  p.shape.B = (1 << 14) - 1;
+  assert_null(refusal(&p));
 }
 
 /* Its millions of q tiles are more than any choice of splits allows. They are counted, not listed one by one, which
