@@ -260,8 +260,7 @@ static double items_per_block(const struct attn_problem *s, const struct attn_pl
   return items;
 }
 
-/* Who has the splits of all heads or sequences on one axis can cut their keys where it likes. */
-static bool cuts_anywhere(const struct attn_pass *pass) {
+bool metrics_cuts_anywhere(const struct attn_pass *pass) {
   const unsigned pairs = ATTN_COVERS_B | ATTN_COVERS_H | ATTN_COVERS_HKV;
   for (int axis = 0; axis < 3; axis++)
     if ((pass->covers[axis] & ATTN_COVERS_SPLIT) != 0 && (pass->covers[axis] & pairs) != 0) return true;
@@ -366,7 +365,7 @@ void metrics_of(const struct record *r, const struct device_info *dev, struct me
     out->pass[i] = pass_metrics_of(&r->pass[i], dev);
     struct pass_metrics *pass = &out->pass[i];
     pass->items_per_block = items_per_block(&r->attn_case.shape, &r->plan, &r->pass[i].pass);
-    pass->rounds = cuts_anywhere(&r->pass[i].pass) ? pass->items_per_block : ceil(pass->items_per_block);
+    pass->rounds = metrics_cuts_anywhere(&r->pass[i].pass) ? pass->items_per_block : ceil(pass->items_per_block);
   }
   out->traffic = traffic_of(r, dev, out);
   out->counted = counted_of(&r->counters, dev);

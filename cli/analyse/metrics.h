@@ -100,6 +100,9 @@ bool metrics_stays_in_l2(const struct device_info *, enum time_mode, double byte
 
 /* The union of what the axes of the pass's grid cover: bits of ATTN_COVERS_*. */
 unsigned metrics_covers(const struct attn_pass *);
+
+/* Who has the splits of all heads or sequences on one axis can cut their keys where it likes. */
+bool metrics_cuts_anywhere(const struct attn_pass *);
 /* Shared memory of one block of the pass, in bytes. */
 uint64_t metrics_smem_bytes(const struct pass_record *);
 

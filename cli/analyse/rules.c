@@ -113,7 +113,10 @@ double rules_tiles_in_a_row(const struct rules_row *row, uint32_t pass) {
   const struct balance_tiles item = balance_tiles_of(row->record, pass);
   const double splits = row->record->plan.splits > 1 ? row->record->plan.splits : 1;
   const double waves = m->waves > 1 ? ceil(m->waves) : 1;
-  const double tiles = fmax(ceil(item.most / splits), ceil(ceil(item.mean / splits) * waves * m->rounds));
+  /* Where items differ, most of them have fewer tiles than the longest one has parts. */
+  const double mean =
+      metrics_cuts_anywhere(&row->record->pass[pass].pass) ? item.mean / splits : ceil(item.mean / splits);
+  const double tiles = fmax(ceil(item.most / splits), ceil(mean * waves * m->rounds));
   return tiles * scaling_serial_pairs(row->shape, m);
 }
 

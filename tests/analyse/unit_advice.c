@@ -433,6 +433,23 @@ TEST(tiles_in_a_row_are_counted_once) {
   assert_tiles("2 K/V tiles in a row");
 }
 
+/* One sequence has as many tiles of keys as 400 others together, and 100 parts. 100 blocks have 8 of the 800 tiles
+ * each, not a part of each of the 401 sequences. */
+TEST(tiles_in_a_row_are_those_of_parts_of_unlike_sequences) {
+  struct row_spec spec = wmma_row("mine", 1, 1, 21);
+  spec.resident_blocks = 1;
+  spec.grid[0] = 100;
+  spec.covers[0] = ATTN_COVERS_B | ATTN_COVERS_H | ATTN_COVERS_Q | ATTN_COVERS_SPLIT;
+  spec.covers[1] = spec.covers[2] = 0;
+  rows_build(&rows, &spec, 1, "h200", NULL);
+  struct attn_problem *shape = &rows.record[0].attn_case.shape;
+  shape->B = 401, shape->Sq = 64, shape->Skv = 400 * 64;
+  shape->batch = (struct attn_batch){.groups = 2, .group = {{400, 64, 64}, {1, 64, 400 * 64}}};
+  set_plan(0, 64, 100, 2);
+  rows_derive(&rows, "h200", NULL);
+  assert_contains(need(0, FINDING_ID_latency_bound)->measured, "; 8 K/V tiles in a row");
+}
+
 /* 140 blocks are two waves of 132, of which the second is nearly empty: even waves would be 1.8 times as fast, where
  * DRAM leaves them the time. */
 TEST(a_promise_is_no_more_than_the_bytes_leave) {
