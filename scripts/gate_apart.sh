@@ -132,15 +132,36 @@ unused_user() {
   return 9
 }
 
-processes_of() { find /proc -maxdepth 1 -name '[0-9]*' -user "$1" 2>/dev/null; }
+processes_of() { find /proc -maxdepth 1 -name '[0-9]*' -user "$1" -printf '%f\n' 2>/dev/null; }
+
+# Whether a thread of the user still runs. A process whose first thread has ended looks dead, and the dead stay in /proc where
+# nobody takes notice of their end, as in many containers.
+lives() {
+  local process threads
+  for process in $(processes_of "$1"); do
+    threads=$(grep -Ls '^State:[[:space:]]*[ZX]' "/proc/$process/task"/*/status || true)
+    [ -z "$threads" ] || return 0
+  done
+  return 1
+}
 
 # The groups of the devices of measuring, which not every machine opens to all users.
 device_groups() { find /dev -maxdepth 2 \( -name 'nvidia*' -o -path '/dev/dri/*' \) ! -type d ! -gid 0 -printf '%G,' 2>/dev/null; }
 
-# as_user ID COMMAND...: replaces this shell by the command, run as that user.
+# How many processes and threads a side may have: fewer than this script, which has to end them all.
+most_processes() {
+  local most=16384 limit
+  for limit in "$(ulimit -u)" "$(cat /sys/fs/cgroup/pids.max 2>/dev/null)"; do
+    if [[ $limit =~ ^[0-9]+$ ]] && [ $((limit * 3 / 4)) -lt "$most" ]; then most=$((limit * 3 / 4)); fi
+  done
+  echo "$most"
+}
+
+# as_user ID COMMAND...: replaces this shell by the command, run as that user. A session of its own: see inside(). A core of a
+# byte is none, also where a service of the machine would take it and be busy with it afterwards.
 as_user() {
-  exec setpriv --reuid "$1" --regid "$1" --groups "$(device_groups)$1" --no-new-privs --inh-caps=-all --bounding-set=-all \
-    --pdeathsig KILL "${@:2}"
+  exec setsid prlimit --core=1 --msgqueue=0 --nproc="$(most_processes)" setpriv --reuid "$1" --regid "$1" \
+    --groups "$(device_groups)$1" --no-new-privs --inh-caps=-all --bounding-set=-all --pdeathsig KILL "${@:2}"
 }
 
 # show ID FOLDER KEPT...: the user finds the kept files and folders alone in this folder, which is root's.
@@ -171,16 +192,55 @@ give() {
   for file in "${folders[@]}"; do [ -z "$file" ] || show "$id" "$file" "${kept[@]}"; done
 }
 
-# end_user ID FOLDER: ends all processes of the user, also those that fork all the time. Removes their files outside of the
-# folder, in places that every user may write.
+# kill_all ID: all processes of the user at once, also those that fork all the time. These may kill or stop whoever has their ID.
+# So the second try has it as the effective ID alone, and one that nobody else has as the others: they cannot reach it.
+kill_all() {
+  local other process
+  other=$(unused_user) || other=$1
+  # shellcheck disable=SC2016  # for the shell inside
+  (exec setsid bash -c 'echo -20 >/proc/self/autogroup; exec setpriv --reuid "$1" --clear-groups bash -c "kill -KILL -1"' - "$1") \
+    >/dev/null 2>&1 </dev/null &
+  if python3 -I -S -c 'import os, sys; a, b = map(int, sys.argv[1:]); os.setresuid(b, a, b); os.kill(-1, 9)' "$1" "$other" \
+    >/dev/null 2>&1 </dev/null; then return; fi
+  sleep 0.1
+  for process in $(processes_of "$1"); do kill -KILL "$process" 2>/dev/null || true; done
+}
+
+# end_user ID FOLDER: ends all processes of the user, and removes what else of them would stay: shared memory, queues, and their
+# files outside of the folder, in places that every user may write.
 end_user() {
-  local own i
-  for ((i = 0; i < 100; i++)); do
-    [ -n "$(processes_of "$1")" ] || break
-    (as_user "$1" bash -c 'kill -KILL -1') 2>/dev/null || true
+  local own deadline=$((SECONDS + 60))
+  kill_all "$1" # without a look: one that forks all the time is never where one looks
+  while lives "$1"; do
+    if [ "$SECONDS" -ge "$deadline" ]; then
+      say "processes of a side, user $1, cannot be ended: nothing was judged"
+      return 9
+    fi
+    kill_all "$1"
   done
-  own=$(realpath -e "$2")
-  find /tmp /var/tmp /dev/shm /dev/mqueue -mount -user "$1" ! -path "$own" ! -path "$own/*" -delete 2>/dev/null || true
+  remove_ipc "$1"
+  own=$(realpath -m "$2" | sed 's/[][*?\\]/\\&/g') # find takes a pattern
+  find /tmp /var/tmp /dev/shm /dev/mqueue /run/lock /var/lock /var/crash -mount -user "$1" ! -path "$own" ! -path "$own/*" -delete 2>/dev/null || true
+}
+
+remove_ipc() {
+  local kind file
+  for kind in shm:m msg:q sem:s; do
+    file=/proc/sysvipc/${kind%:*}
+    [ -r "$file" ] || continue
+    awk -v user="$1" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+      $at["uid"] == user || $at["cuid"] == user { print $2 }' "$file" |
+      while read -r id; do ipcrm "-${kind#*:}" "$id" 2>/dev/null || true; done
+  done
+}
+
+# Ends the user once its input ends: when main() closes it, or is killed.
+end_with_caller() {
+  trap '' HUP INT TERM
+  # Among hundreds of busy processes and sessions it would have to wait for its turn.
+  { echo -20 >/proc/self/autogroup; renice -n -20 -p "$BASHPID"; } >/dev/null 2>&1 || true
+  cat >/dev/null
+  end_user "$@"
 }
 
 # Whether this user can use the GPUs of this machine.
@@ -210,8 +270,26 @@ environment() {
   printf '%s\0' "HOME=$1" "TMPDIR=$1/tmp" "CUDA_CACHE_PATH=$1/tmp/cuda" CCACHE_DISABLE=1
 }
 
+running='' ending='' # of a side with a user of its own: what is closed when it is to end, and the process that then ends it
+
+# Ends what a side with a user of its own left running.
+end_side() {
+  [ -n "$running" ] || return 0
+  exec {running}>&-
+  running=''
+  wait "$ending" 2>/dev/null && return
+  # In a trap it cannot be waited for.
+  while [ -e "/proc/$ending" ]; do sleep 0.05; done
+  return 9
+}
+
 # Called by the trap.
 # shellcheck disable=SC2317
+clean_up() {
+  end_side || true
+  remove_folder "$1"
+}
+
 remove_folder() {
   chmod -R u+rwX "$1" 2>/dev/null || true
   rm -rf "$1"
@@ -237,7 +315,7 @@ main() {
   if [ -z "$folder" ]; then
     folder=$(mktemp -d "$APART_ROOT/XXXXXX")
     # shellcheck disable=SC2064
-    trap "remove_folder '$folder'" EXIT
+    trap "clean_up ${folder@Q}" EXIT
   fi
   mkdir -p "$folder/tmp"
   for word in "$@"; do
@@ -255,10 +333,13 @@ main() {
   if [ "$APART_HOW" = user ]; then
     id=$(unused_user) || return
     give "$id" "$folder" "${words[@]}"
+    # A session of its own: whoever kills this script may kill its group.
+    exec {running}> >(exec setsid bash "$0" --end-with-caller "$id" "$folder" >/dev/null)
+    ending=$!
   fi
   as_side "$folder" "$id" "${words[@]}" &
   wait $! || code=$?
-  [ -z "$id" ] || end_user "$id" "$folder"
+  end_side || return
   check_sums "while this process ran"
   if [ -n "$journal" ]; then
     rm "$journal"
@@ -280,6 +361,7 @@ can() {
 
 case ${1:-} in
   --inside) shift && inside "$@" ;;
+  --end-with-caller) shift && end_with_caller "$@" ;;
   --reaches) touch "$HOME/own" && ! { : >>"$2"; } 2>/dev/null && opens_devices ;;
   --probe)
     if can namespaces; then

@@ -193,6 +193,81 @@ need_users() {
   killed_takes_along 4716
 }
 
+# of_sides: what runs as the user of a side, but for the dead.
+of_sides() { ps -eo uid=,stat=,pid=,args= | awk -v word="$1" '$1 >= 30000 && $1 < 60000 && $2 !~ /^Z/ && index($0, word)'; }
+
+@test "a side with a user of its own cannot keep from being ended by killing or stopping whoever has its user, or by forking" {
+  need_users
+  cat >"$TMP/lasts.c" <<'C'
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+/* lasts SIGNAL HOPS: sends the signal to all processes of its user, as another process each time if there are hops. */
+int main(int count, char **argument) {
+  const int number = atoi(argument[count - 2]), hops = atoi(argument[count - 1]);
+  const time_t end = time(NULL) + 60;
+  if (fork()) return 0;
+  setsid();
+  if (fork()) return 0;
+  for (usleep(3000); time(NULL) < end;) {
+    kill(-1, number);
+    if (hops && fork() > 0) _exit(0);
+  }
+}
+C
+  cc -o "$TMP/lasts-as-a-user" "$TMP/lasts.c"
+  for how in '9 0' '9 1' '19 1' '19 0' '19 0' '19 0' '19 0' '19 0' '19 0'; do
+    # shellcheck disable=SC2086
+    must 0 apart "$TMP/lasts-as-a-user" $how
+    [ -z "$(of_sides lasts-as-a-user)" ] || { of_sides lasts-as-a-user | awk '{ print $3 }' >"$TMP/pids" && fail "$how runs on"; }
+  done
+}
+
+@test "a side with a user of its own leaves no shared memory, no queue and no file, and cannot lower its session's share" {
+  need_users
+  before=$(cat /proc/sysvipc/*)
+  must 0 apart sh -c 'ipcmk -M 4096 -p 0666 && ipcmk -Q -p 0666 && ipcmk -S 1 -p 0666 && ulimit -c && : >/dev/shm/left-by-a-side && { : >/run/lock/left-by-a-side || :; }'
+  [ "$(cat /proc/sysvipc/*)" = "$before" ] || fail "it left $(ipcs)"
+  [ ! -e /dev/shm/left-by-a-side ] && [ ! -e /run/lock/left-by-a-side ] || fail "a file stayed"
+  [ "$(tail -n 1 "$OUT")" = 0 ] || fail "it may leave a core: $(tail -n 1 "$OUT")"
+  [ -w /proc/self/autogroup ] || return 0
+  capture setsid -w bash -c 'cat /proc/self/autogroup; bash scripts/gate_apart.sh sh -c "echo 19 >/proc/self/autogroup"; cat /proc/self/autogroup'
+  [ "$(uniq "$OUT" | wc -l)" -eq 1 ] || fail "$(cat "$OUT")"
+}
+
+@test "whoever is killed or stopped takes along what a side with a user of its own left in the background" {
+  need_users
+  in_background() { ps -eo pid=,args= | awk '$2 == "sleep" && $3 == 4717 { print $1 }'; }
+  for signal in KILL TERM; do
+    bash scripts/gate_apart.sh sh -c 'setsid nohup sleep 4717 >/dev/null 2>&1 & exec sleep 4718' &
+    local gate=$!
+    for _ in $(seq 500); do
+      [ -z "$(in_background)" ] || break
+      sleep 0.05
+    done
+    [ -n "$(in_background)" ] || fail "it did not start"
+    kill "-$signal" "$gate"
+    for _ in $(seq 200); do
+      [ -n "$(in_background)" ] || break
+      sleep 0.05
+    done
+    in_background >"$TMP/pids"
+    [ ! -s "$TMP/pids" ] || fail "it runs on after $signal"
+  done
+}
+
+@test "a folder of any name is a side's own, and goes" {
+  need_users
+  for name in 'a [1]*?' "it's" '$(touch x)"'; do
+    mkdir "$TMP/gate/$name"
+    APART_ROOT="$TMP/gate/$name" must 0 apart sh -c 'echo mine >"$2"' sh --journal "$TMP/gate/candidate.journal"
+    [ "$(cat "$TMP/gate/candidate.journal")" = mine ] || fail "no journal of $name"
+    [ -z "$(ls -A "$TMP/gate/$name")" ] || fail "the folder of $name stayed"
+    rm "$TMP/gate/candidate.journal"
+  done
+}
+
 @test "a comparison whose sides have users of their own finds a slower candidate" {
   need_users
   judged "$TMP/gate/attnbench-base"
