@@ -32,6 +32,7 @@
 # file in --out that this script did not make is left alone and ends the job with 8. Exit codes: README.md; 9 when the head
 # does not build.
 set -euo pipefail
+umask "$(printf '%o' $((0$(umask) | 022)))" # what this script makes is not written by other users; some CIs start jobs with 000
 export LC_ALL=C # awk reads and writes numbers with the comma of a locale that has one
 # The clone that this script lies in; a copy elsewhere gates the clone that it is called in.
 cd "$(git -C "$(dirname "$0")" rev-parse --show-toplevel 2>/dev/null || git rev-parse --show-toplevel)"
@@ -178,14 +179,34 @@ check_out() {
 # shellcheck disable=SC2317
 clean_up() {
   [ -n "$work" ] || return 0
-  [ "${APART_HOW:-}" != user ] || chmod +rX "$out" "${outputs[@]/#/$out/}" 2>/dev/null || true # closed to other users so far
+  [ "${APART_HOW:-}" != user ] || open_outputs
   chmod -R u+rwX "$work" 2>/dev/null || true
   rm -rf "$work"
+}
+
+# modes_of_outputs FILE: writes down whom the folder of the outputs and what it has are open to, since a side that is a user of its
+# own has them closed: other files in it are not this script's.
+modes_of_outputs() { find "$out" -maxdepth 1 ! -type l ! -path "$work" -printf '%m %G %p\0' >"$1"; }
+
+# shellcheck disable=SC2317
+open_outputs() {
+  local mode group file
+  for file in "${outputs[@]/#/$out/}"; do
+    [ ! -f "$file" ] || { chgrp "$(id -g)" "$file" && chmod +rX "$file"; } 2>/dev/null || true
+  done
+  [ -e "$work/judge/modes" ] || return 0
+  while IFS=' ' read -r -d '' mode group file; do
+    { chgrp "$group" "$file" && chmod "$mode" "$file"; } 2>/dev/null || true
+  done <"$work/judge/modes"
 }
 
 # A branch may hold the folder of the outputs, or a link in its place.
 check_out_folder() {
   local part=$out
+  if [[ $out == *$'\n'* ]]; then
+    say "the name of the folder of the outputs has several lines: name another folder with --out"
+    exit 8
+  fi
   if [[ $out == /* ]]; then return; fi
   if [ -n "$(safe_git ls-tree "$head_commit" -- "$out")" ]; then
     say "$out is a part of the head: name another folder with --out"
@@ -426,11 +447,50 @@ prepare_apart() {
   APART_HOW=$(bash "$work/gate_apart.sh" --probe)
   case $APART_HOW in
     namespaces) ;;
-    user) note warning "this machine allows no namespaces: the head's program runs as a user of its own, who sees the processes of this machine, the network and files that are open to all users" ;;
+    user)
+      prepare_users
+      note warning "this machine allows no namespaces: the head's program runs as a user of its own, who sees the processes of this machine, the network and files that are open to all users"
+      ;;
     *) note warning "this machine allows no namespaces: the head's program can reach what this job can, and only a change of files is seen" ;;
   esac
   [ "$APART_HOW" = none ] || [ "$APART_HIDDEN" != "$work/judge" ] ||
     note warning "the head's program can read the base's and run it as itself, since the base's gate_apart.sh hides one folder only, or --out has the clone in it"
+}
+
+# Where a side is a user of its own: what all users may write, it may write.
+prepare_users() {
+  local written
+  if [ -n "$(find "$out" -maxdepth 0 -perm -1002)" ]; then
+    say "$out is a folder of all users, which a gate would have to close to them: name another folder with --out"
+    exit 8
+  fi
+  modes_of_outputs "$work/judge/modes"
+  written=$(written_by_all | sort -u)
+  [ -z "$written" ] || note warning "all users of this machine, and so the head's program, may write what this gate runs or reads; close it before (chmod -R o-w)" "$written"
+}
+
+# Of the clone and the folders of programs, and of the folders on the way to them, those that all users may write.
+written_by_all() {
+  local folder folders=()
+  IFS=: read -ra folders <<<"$PATH:${LD_LIBRARY_PATH:-}"
+  for folder in "${folders[@]}"; do
+    folder=$(realpath -e "$folder" 2>/dev/null) || continue
+    find "$folder" -maxdepth 1 -perm -2 ! -type l -print -quit
+    written_on_the_way "$folder"
+  done
+  written_on_the_way "$(pwd -P)"
+  written_on_the_way "$(cd "$out" && pwd -P)"
+  find "$(pwd -P)" "$(realpath "$0")" "$(safe_git rev-parse --path-format=absolute --git-common-dir)" \
+    \( -name "${work##*/}" -prune \) -o \( -perm -2 ! -type l -print -quit \) 2>/dev/null || true
+}
+
+# With the sticky bit a folder's files can only be moved by their owner.
+written_on_the_way() {
+  local folder=$1
+  while [ "$folder" != / ]; do
+    folder=$(dirname "$folder")
+    find "$folder" -maxdepth 0 -perm -2 ! -perm -1000
+  done
 }
 
 build_head() {
@@ -734,14 +794,20 @@ find_witness() {
 }
 
 # The head's times, held against what Nsight Systems sees of its kernels. It comes last, since nsys cannot look into the
-# namespaces of a side: the head could reach what this job can.
+# namespaces of a side: the head could reach what this job can. A user of its own has the scripts in its folder.
 witness() {
-  local said=$work/judge/witness.log code=0
+  local said=$work/judge/witness.log code=0 scripts=$work/base/source/scripts
   if [ "$has_witness" -eq 0 ] || [ ! -e "$out/new.json" ]; then return; fi
   notes=gate
+  if [ "$APART_HOW" = user ]; then
+    mkdir "$work/witness"
+    cp -R "$scripts" "$work/witness"
+    scripts=$work/witness/scripts
+  fi
   (
-    export APART_HOW=none APART_PASS=NSYS
-    bound bash "$work/gate_apart.sh" python3 -B "$work/base/source/scripts/gate_witness.py" --sweep "$out/sweep.json" \
+    export APART_PASS=NSYS
+    if [ "$APART_HOW" = user ]; then export APART_FOLDER=$work/witness; else export APART_HOW=none; fi
+    bound bash "$work/gate_apart.sh" python3 -B "$scripts/gate_witness.py" --sweep "$out/sweep.json" \
       --base-program "$out/attnbench-base" --base "$out/base.json" --program "$out/attnbench-head" --report "$out/new.json"
   ) >"$said" 2>&1 </dev/null || code=$?
   case $code in

@@ -666,7 +666,8 @@ without_users() {
   expect_out "can read the base's"
 }
 
-@test "without namespaces a job of root builds and measures the head as a user of its own, and the verdict says so" {
+# One that gives a side a user of its own, who finds the way to the test's folder.
+with_users() {
   local folder=$TMP
   [ "$(id -u)" -eq 0 ] || skip "only root can give a side a user of its own"
   without_namespaces
@@ -675,6 +676,10 @@ without_users() {
     folder=$(dirname "$folder")
   done
   chmod -R o+rX "$TMP/bin" "$REPO"
+}
+
+@test "without namespaces a job of root builds and measures the head as a user of its own, and the verdict says so" {
+  with_users
   builds '-echo evil | tee ../../../attnbench-base ../../../sweep.json ../../gate_apart.sh ../../judge/sums' \
     '-echo evil | tee ../../../../../scripts/gate_ci.sh ../../../../../.git/config' \
     '-cd ../../../.. && git -c safe.directory=* update-ref refs/heads/evil HEAD' \
@@ -689,6 +694,62 @@ without_users() {
   [ ! -e "$REPO/.git/refs/heads/evil" ] || fail "it made a branch"
   ! grep -qsF left-by-a-build-as-a-user /proc/[0-9]*/cmdline || fail "it runs on"
   [ "$(stat -c %A "$REPO/build/gate/gate.md" | cut -c 8)" = r ] || [ "$(umask)" != 0022 ] || fail "others cannot read the verdict"
+}
+
+@test "a gate whose sides are users of their own leaves the modes of other files in its folder as they were" {
+  with_users
+  mkdir -p "$REPO/build/gate/notes of
+mine"
+  echo mine >"$REPO/build/gate/results.txt"
+  chmod 2775 "$REPO/build/gate/notes of
+mine"
+  chmod 640 "$REPO/build/gate/results.txt"
+  modes() { stat -c '%a %g %n' "$REPO/build/gate" "$REPO/build/gate/"{notes*,results.txt}; }
+  before=$(modes)
+  must 0 gate
+  expect_out 'a user of its own'
+  [ "$(modes)" = "$before" ] || fail "$(modes)"
+  [ "$(stat -c '%a %g' "$REPO/build/gate/attnbench-base" "$REPO/build/gate/attnbench-head" | sort -u | wc -l)" -eq 1 ] || fail "$(ls -l "$REPO/build/gate")"
+  must 8 gate --out "$TMP/two
+lines"
+  mkdir -m 1777 "$TMP/of-all"
+  must 8 gate --out "$TMP/of-all"
+  expect_err 'a folder of all users'
+  [ "$(stat -c %a "$TMP/of-all")" = 1777 ] || fail "it was closed to them"
+}
+
+@test "what all users may write of the clone and on the PATH is told of, and what a gate makes is not of that kind" {
+  with_users
+  umask 000
+  must 0 gate --out build/elsewhere
+  refute_out 'all users of this machine'
+  [ -z "$(find "$REPO/build" -perm -2 ! -type l)" ] || fail "all users may write $(find "$REPO/build" -perm -2)"
+  chmod o+w "$REPO/scripts/gate_ci.sh"
+  must 0 gate
+  expect_out_matches '^::warning .*all users of this machine.*: [^ ]*/scripts/gate_ci.sh$'
+  chmod o-w "$REPO/scripts/gate_ci.sh"
+  mkdir "$TMP/tools"
+  chmod 1777 "$TMP/tools"
+  PATH=$TMP/tools:$PATH must 0 gate
+  expect_out_matches '^::warning .*all users of this machine.*: [^ ]*/tools$'
+  chmod o+w "$REPO/build"
+  must 0 gate
+  expect_out_matches '^::warning .*all users of this machine.*/build'
+}
+
+@test "nsys runs the head as a user of its own where the other processes do" {
+  with_users
+  export NEW_JSON=$TMP/new.json NSYS=true
+  echo '{}' >"$NEW_JSON"
+  sed -i '/"$1" = --markdown/a if [ "$1" = --json ] || [ "$1" = --base-json ]; then cp "$NEW_JSON" "$2"; fi' "$REPO/program"
+  mkdir "$REPO/scripts/lib"
+  echo 'code = 6' >"$REPO/scripts/lib/answers.py"
+  printf 'import os, sys\nfrom lib import answers\nfor name in sys.argv[2::2]: open(name).close()\nprint("user", os.getuid())\nsys.exit(answers.code)\n' >"$REPO/scripts/gate_witness.py"
+  commit
+  echo next >"$REPO/version"
+  commit
+  must 6 gate
+  expect_out_matches '^::error .*not those that nsys sees of its kernels: user [345]....$'
 }
 
 @test "without namespaces a build that changes what the gate uses ends with 6, and the verdict says what is not held" {
