@@ -842,8 +842,8 @@ gate_anchor() {
 
 prepare() {
   check_out_folder
-  # Others may go through, as a user who is a side has to.
-  (umask 066 && mkdir -p "$out") || exit 8
+  # A user who is a side goes through it, whatever umask the job has.
+  (umask "$(printf '%o' $((0$(umask) & ~0111)))" && mkdir -p "$out") || exit 8
   claim_outputs
   work=$(mktemp -d "$(cd "$out" && pwd)/.work.XXXXXX") || exit 8
   trap clean_up EXIT

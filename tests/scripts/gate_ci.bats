@@ -718,6 +718,14 @@ lines"
   [ "$(stat -c %a "$TMP/of-all")" = 1777 ] || fail "it was closed to them"
 }
 
+@test "a job that makes files for itself alone can give sides users of their own, and its outputs stay closed" {
+  with_users
+  umask 077
+  must 0 gate --out build/elsewhere
+  expect_out 'a user of its own'
+  [ -z "$(find "$REPO/build/elsewhere" -perm /066)" ] || fail "others can read $(find "$REPO/build/elsewhere" -perm /066)"
+}
+
 @test "what all users may write of the clone and on the PATH is told of, and what a gate makes is not of that kind" {
   with_users
   umask 000
