@@ -151,7 +151,7 @@ device_groups() { find /dev -maxdepth 2 \( -name 'nvidia*' -o -path '/dev/dri/*'
 # How many processes and threads a side may have: fewer than this script, which has to end them all.
 most_processes() {
   local most=16384 limit
-  for limit in "$(ulimit -u)" "$(cat /sys/fs/cgroup/pids.max 2>/dev/null)"; do
+  for limit in "$(ulimit -u)" $(cat /sys/fs/cgroup/pids.max /sys/fs/cgroup/pids/pids.max 2>/dev/null); do
     if [[ $limit =~ ^[0-9]+$ ]] && [ $((limit * 3 / 4)) -lt "$most" ]; then most=$((limit * 3 / 4)); fi
   done
   echo "$most"
@@ -193,14 +193,15 @@ give() {
 }
 
 # kill_all ID: all processes of the user at once, also those that fork all the time. These may kill or stop whoever has their ID.
-# So the second try has it as the effective ID alone, and one that nobody else has as the others: they cannot reach it.
+# So the second try has it as the effective ID alone, and one that nobody else has as the others: they cannot reach it. Neither
+# has the job's variables, or a group that would let them look into it.
 kill_all() {
   local other process
   other=$(unused_user) || other=$1
   # shellcheck disable=SC2016  # for the shell inside
-  (exec setsid bash -c 'echo -20 >/proc/self/autogroup; exec setpriv --reuid "$1" --clear-groups bash -c "kill -KILL -1"' - "$1") \
+  (exec env -i "PATH=$PATH" setsid bash -c 'echo -20 >/proc/self/autogroup; exec setpriv --reuid "$1" --clear-groups bash -c "kill -KILL -1"' - "$1") \
     >/dev/null 2>&1 </dev/null &
-  if python3 -I -S -c 'import os, sys; a, b = map(int, sys.argv[1:]); os.setresuid(b, a, b); os.kill(-1, 9)' "$1" "$other" \
+  if env -i "PATH=$PATH" python3 -I -S -c 'import os, sys; a, b = map(int, sys.argv[1:]); os.setresuid(b, a, b); os.kill(-1, 9)' "$1" "$other" \
     >/dev/null 2>&1 </dev/null; then return; fi
   sleep 0.1
   for process in $(processes_of "$1"); do kill -KILL "$process" 2>/dev/null || true; done
@@ -343,7 +344,8 @@ main() {
   check_sums "while this process ran"
   if [ -n "$journal" ]; then
     rm "$journal"
-    if [ -f "$folder/journal" ] && [ ! -L "$folder/journal" ]; then cp "$folder/journal" "$journal"; fi
+    # A file of another name may be one that only the caller can read.
+    if [ -n "$(find "$folder/journal" -type f -links 1 2>/dev/null)" ]; then cp "$folder/journal" "$journal"; fi
   fi
   return "$code"
 }

@@ -226,14 +226,42 @@ C
 
 @test "a side with a user of its own leaves no shared memory, no queue and no file, and cannot lower its session's share" {
   need_users
-  before=$(cat /proc/sysvipc/*)
-  must 0 apart sh -c 'ipcmk -M 4096 -p 0666 && ipcmk -Q -p 0666 && ipcmk -S 1 -p 0666 && ulimit -c && : >/dev/shm/left-by-a-side && { : >/run/lock/left-by-a-side || :; }'
-  [ "$(cat /proc/sysvipc/*)" = "$before" ] || fail "it left $(ipcs)"
-  [ ! -e /dev/shm/left-by-a-side ] && [ ! -e /run/lock/left-by-a-side ] || fail "a file stayed"
-  [ "$(tail -n 1 "$OUT")" = 0 ] || fail "it may leave a core: $(tail -n 1 "$OUT")"
+  local left=left-by-a-side-$$
+  must 0 apart sh -c 'ipcmk -M 4096 -p 0666 && ipcmk -Q -p 0666 && ipcmk -S 1 -p 0666 && ulimit -c && touch "/dev/shm/$1" && id -u; touch "/run/lock/$1"; :' \
+    sh "$left"
+  local user core
+  { read -r core && read -r user; } < <(tail -n 2 "$OUT")
+  ! awk -v user="$user" '$0 ~ "(^| )" user "( |$)"' /proc/sysvipc/* | grep . || fail "it left shared memory or a queue"
+  if [ -e "/dev/shm/$left" ] || [ -e "/run/lock/$left" ]; then rm -f "/dev/shm/$left" "/run/lock/$left" && fail "a file stayed"; fi
+  [ "$core" = 0 ] || fail "it may leave a core: $core"
   [ -w /proc/self/autogroup ] || return 0
   capture setsid -w bash -c 'cat /proc/self/autogroup; bash scripts/gate_apart.sh sh -c "echo 19 >/proc/self/autogroup"; cat /proc/self/autogroup'
   [ "$(uniq "$OUT" | wc -l)" -eq 1 ] || fail "$(cat "$OUT")"
+}
+
+@test "what a side with a user of its own left cannot read the variables of the job in the process that ends it" {
+  need_users
+  cat >"$TMP/reads.py" <<'PY'
+import os, sys, time
+if os.fork():
+    os._exit(0)
+os.setsid()
+end = time.time() + 30
+while time.time() < end:
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{process}/environ", "rb") as file:
+                if b"OF_THE_JOB" in file.read():
+                    open(sys.argv[1], "a").write(process)
+        except OSError:
+            pass
+PY
+  touch "$TMP/ci/read"
+  chmod 666 "$TMP/ci/read" "$TMP/reads.py"
+  for _ in 1 2 3 4 5 6 7 8; do
+    OF_THE_JOB=secret must 0 apart "$ATTN_PYTHON" "$TMP/reads.py" "$TMP/ci/read"
+    [ ! -s "$TMP/ci/read" ] || fail "it read them"
+  done
 }
 
 @test "whoever is killed or stopped takes along what a side with a user of its own left in the background" {
@@ -308,6 +336,8 @@ killed_takes_along() {
   : >"$TMP/gate/base.journal"
   apart sh -c 'ln -s "$1" "$3"' sh "$TMP/gate/base.journal" --journal "$TMP/gate/candidate.journal"
   [ ! -e "$TMP/gate/candidate.journal" ] || fail "it is another's"
+  apart sh -c 'echo secret >"$HOME/other" && ln "$HOME/other" "$2"' sh --journal "$TMP/gate/candidate.journal"
+  [ ! -e "$TMP/gate/candidate.journal" ] || fail "it has another name"
   must 0 apart sh -c 'echo mine >"$2"' sh --journal "$TMP/gate/candidate.journal"
   [ ! -L "$TMP/gate/candidate.journal" ]
   [ "$(cat "$TMP/gate/candidate.journal")" = mine ]
