@@ -154,6 +154,17 @@ need_users() {
   chmod o+r "$TMP/bin" "$TMP/bin/unshare"
   APART_HOW=$(bash scripts/gate_apart.sh --probe)
   [ "$APART_HOW" = user ] || skip "another user cannot reach this folder"
+  apart test -r "$ROOT/scripts/gate_apart.sh" -a -x "$ATTNBENCH"
+  [ "$status" -eq 0 ] || skip "another user cannot reach $ROOT"
+}
+# SIDE_PYTHON: one that another user can run.
+need_python_of_users() {
+  need_users
+  for SIDE_PYTHON in "$ATTN_PYTHON" python3 /usr/bin/python3; do
+    apart "$SIDE_PYTHON" -c ''
+    [ "$status" -ne 0 ] || return 0
+  done
+  skip "no python3 here that another user can run"
 }
 
 @test "without namespaces a side of root gets a user of its own, who writes its own folder alone and sees its own files of the judge's" {
@@ -240,7 +251,7 @@ C
 }
 
 @test "what a side with a user of its own left cannot read the variables of the job in the process that ends it" {
-  need_users
+  need_python_of_users
   cat >"$TMP/reads.py" <<'PY'
 import os, sys, time
 if os.fork():
@@ -259,7 +270,7 @@ PY
   touch "$TMP/ci/read"
   chmod 666 "$TMP/ci/read" "$TMP/reads.py"
   for _ in 1 2 3 4 5 6 7 8; do
-    OF_THE_JOB=secret must 0 apart "$ATTN_PYTHON" "$TMP/reads.py" "$TMP/ci/read"
+    OF_THE_JOB=secret must 0 apart "$SIDE_PYTHON" "$TMP/reads.py" "$TMP/ci/read"
     [ ! -s "$TMP/ci/read" ] || fail "it read them"
   done
 }
