@@ -180,8 +180,8 @@ static const attn_tunable tunables[] = {
              "fastest"},
     {.name = "splits",
      .max = (int32_t)wgmma_split::kSplitsMax,
-     .help = "blocks that share the keys of a q tile at most, whose results another pass merges; 1: none; 0: what is "
-             "fastest for the shape"},
+     .help = "the most blocks that share the keys of one q tile, whose results another pass merges; 1: no splits; 0: "
+             "what is fastest for the shape"},
     {.name = nullptr},
 };
 
