@@ -176,7 +176,8 @@ static struct status sample_until_stop(struct device *device, struct bench *benc
   MEASURE_RANGE(device, mode == TIME_HOT ? "time.hot" : "time.cold");
   double clocks[CLOCK_BATCHES_MAX];
   uint32_t n = 0, clock_count = 0;
-  const struct load before = load_before();
+  const bool on_cpu = device_info(device)->kind == DEVICE_CPU;
+  const struct load before = on_cpu ? load_before() : (struct load){0, 0};
   const double start_s = clock_now_s();
   do {
     double clock_mhz;
@@ -189,7 +190,7 @@ static struct status sample_until_stop(struct device *device, struct bench *benc
     out->elapsed_s = clock_now_s() - start_s;
     out->stop = stats_should_stop(rule, &out->us, out->elapsed_s);
   } while (out->stop == STATS_GO_ON);
-  if (device_info(device)->kind == DEVICE_CPU) note_load(before, out);
+  if (on_cpu) note_load(before, out);
   out->sm_clock_mhz = clock_count > 0 ? stats_median(clocks, clock_count) : NAN;
   return status_ok();
 }
