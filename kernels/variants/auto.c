@@ -49,7 +49,7 @@ static const struct pick_rule rules[] = {
          "of the keys"},
     /* H100: 8.4 us against 9.1 of `wgmma_paged` (16 sequences of 300 keys), but 18 against 14 (24 sequences). */
     {"decode_general",
-     .when = {IS(CC, 90), IS(D, 64), BETWEEN(GROUP_ROWS, 17, 64), BETWEEN(PACKED_PERCENT, 70, 100),
+     .when = {IS(CC, 90), IS(RAGGED, 0), IS(D, 64), BETWEEN(GROUP_ROWS, 17, 64), BETWEEN(PACKED_PERCENT, 70, 100),
               AT_MOST(SKV, 400)},
      .why =
          "compute capability 9.0, D of 64, 17 to 64 query rows share at most 400 keys, less than one KV head for an "
@@ -141,7 +141,8 @@ static const struct pick_rule rules[] = {
      .why = "compute capability 9.0, q tiles for an eighth of the SMs: clusters of blocks share the keys of a tile"},
     /* H100: 269 us against 348 of `wgmma` (192 queries of 32 heads, 4096 keys), whose tile has 128 rows. */
     {"wgmma_general",
-     .when = {IS(CC, 90), BETWEEN(SQ, 129, 192), IS(D, 128), AT_LEAST(TILES_PERCENT, 400), AT_LEAST(SKV, 4096)},
+     .when = {IS(CC, 90), IS(RAGGED, 0), BETWEEN(SQ, 129, 192), IS(D, 128), AT_LEAST(TILES_PERCENT, 400),
+              AT_LEAST(SKV, 4096)},
      .why = "compute capability 9.0, 129 to 192 queries against 4096 keys or more: one tile of 192 rows, not two of "
             "128"},
     {"wgmma", .why = "compute capability 9.0, 16-bit types, D up to 256: twice the rate of mma.sync"},
