@@ -103,6 +103,8 @@ inline Steps steps_of(const attn_problem &shape, uint32_t keys) {
   return steps;
 }
 
+constexpr uint32_t kOrderThreads = 1024; /* of the block of a pass that orders items */
+
 /* The time of `rounds` rounds over items that take `mean` on average. Where items are nearly equal, a part of a round
  * counts as a whole one. Otherwise it counts as a part, and the result is at least `longest`. */
 inline double time_of_rounds(double rounds, double mean, double longest) {
@@ -206,7 +208,7 @@ inline void plan_passes(const attn_problem &shape, uint32_t rows, uint32_t keys,
     pass.name = "order";
     pass.kernel = order;
     set_grid(pass, 1, ATTN_COVERS_NOTHING, 1, ATTN_COVERS_NOTHING, 1, ATTN_COVERS_NOTHING);
-    set_block(pass, 1024, 0, 0);
+    set_block(pass, kOrderThreads, 0, 0);
   }
   attn_pass &pass = plan->pass[plan->pass_count - 1];
   pass.name = "main";
@@ -1039,26 +1041,33 @@ struct GeneralMultiplier : Multiplier<C> {
 
 }  // namespace wgmma_general
 
-/* The q tiles of all sequences of a ragged batch, by how many tiles of keys their rows see: counted by that number,
- * most first, then each put behind those that were counted before it. grid: one block of 1024 threads; a warp takes a
- * sequence at a time. */
-template <typename C>
-__global__ void __launch_bounds__(1024, 1) wgmma_general_order(RaggedParams a) {
+/* Calls with(count, tile) for each q tile of `rows` rows of all sequences of a ragged batch; count: tiles of `keys`
+ * keys that its rows see. For a block of kOrderThreads threads; a warp takes a sequence at a time. Params has B,
+ * left, right and the cu_seqlens. */
+template <typename Params, typename With>
+__device__ __forceinline__ void for_ragged_tiles(const Params &a, uint32_t rows, uint32_t keys, With with) {
   using namespace wgmma_general;
-  constexpr uint32_t kClasses = 1024;
+  for (uint32_t b = threadIdx.x / kWarp; b < a.B; b += kOrderThreads / kWarp) {
+    const uint32_t q_first = (uint32_t)a.cu_seqlens_q[b], k_first = (uint32_t)a.cu_seqlens_k[b];
+    const attn_mask mask = {(uint32_t)a.cu_seqlens_q[b + 1] - q_first, (uint32_t)a.cu_seqlens_k[b + 1] - k_first,
+                            a.left, a.right};
+    for (uint32_t row = threadIdx.x % kWarp * rows; row < mask.Sq; row += kWarp * rows)
+      with(tiles_of(mask, row, rows, keys, all_tiles(mask, keys)).count(),
+           RaggedTile{row, mask.Sq, mask.Skv, q_first, k_first, b});
+  }
+}
+
+/* The q tiles of all sequences of a ragged batch, by how many tiles of keys their rows see: counted by that number,
+ * most first, then each put behind those that were counted before it. grid: one block of kOrderThreads threads. */
+template <typename C>
+__global__ void __launch_bounds__(wgmma_general::kOrderThreads, 1) wgmma_general_order(RaggedParams a) {
+  constexpr uint32_t kClasses = wgmma_general::kOrderThreads;
   __shared__ uint32_t place[kClasses], sums[kWarp];
-  const uint32_t thread = threadIdx.x, lane = thread % kWarp, warp = thread / kWarp;
+  const uint32_t thread = threadIdx.x;
   const uint32_t rows = C::kPacked ? a.rows : C::kRows;
   const auto for_tiles = [&](auto with) {
-    for (uint32_t b = warp; b < a.B; b += kClasses / kWarp) {
-      const uint32_t q_first = (uint32_t)a.cu_seqlens_q[b], k_first = (uint32_t)a.cu_seqlens_k[b];
-      const attn_mask mask = {(uint32_t)a.cu_seqlens_q[b + 1] - q_first, (uint32_t)a.cu_seqlens_k[b + 1] - k_first,
-                              a.left, a.right};
-      for (uint32_t row = lane * rows; row < mask.Sq; row += kWarp * rows) {
-        const uint32_t tiles = tiles_of(mask, row, rows, C::kKeys, all_tiles(mask, C::kKeys)).count();
-        with(kClasses - min(tiles, kClasses), RaggedTile{row, mask.Sq, mask.Skv, q_first, k_first, b});
-      }
-    }
+    for_ragged_tiles(a, rows, C::kKeys,
+                     [&](uint32_t count, const RaggedTile &tile) { with(kClasses - min(count, kClasses), tile); });
   };
   place[thread] = 0;
   __syncthreads();
@@ -1072,10 +1081,11 @@ __global__ void __launch_bounds__(1024, 1) wgmma_general_order(RaggedParams a) {
 }
 
 /* The items of a problem with lists of blocks: each section of heads (CausalOrder) by the length of the lists,
- * counted and put behind one another as above. grid: the sections; a block of 1024 threads each. */
+ * counted and put behind one another as above. grid: the sections; a block of kOrderThreads each. */
 template <typename C>
-__global__ void __launch_bounds__(1024, 1) wgmma_general_sort(const __grid_constant__ SparseParams a) {
-  constexpr uint32_t kClasses = 1024;
+__global__ void __launch_bounds__(wgmma_general::kOrderThreads, 1)
+    wgmma_general_sort(const __grid_constant__ SparseParams a) {
+  constexpr uint32_t kClasses = wgmma_general::kOrderThreads;
   __shared__ uint32_t place[kClasses], sums[kWarp];
   const uint32_t thread = threadIdx.x, part = blockIdx.x;
   const bool is_last = part + 1 == a.order.sections, descends = (a.order.sections - part) % 2 != 0;

@@ -201,7 +201,7 @@ inline void plan_passes(const attn_problem &shape, const std::vector<Length> &le
     order.name = "order";
     order.kernel = kernels.order;
     set_grid(order, 1, ATTN_COVERS_NOTHING, 1, ATTN_COVERS_NOTHING, 1, ATTN_COVERS_NOTHING);
-    set_block(order, 1024, 0, 0);
+    set_block(order, wgmma_general::kOrderThreads, 0, 0);
   }
   attn_pass &main = plan->pass[plan->pass_count++];
   main.name = "main";
@@ -490,27 +490,19 @@ __global__ void __launch_bounds__(wgmma_split::kMergeWarpsMax *kWarp)
 }
 
 /* Makes the list of the parts of a ragged batch by a counting sort: the parts of q tiles whose longest part has most
- * tiles of keys come first. Parts of one q tile stay side by side. grid: one block of 1024 threads; a warp takes a
- * sequence at a time. */
+ * tiles of keys come first. Parts of one q tile stay side by side. grid: one block of kOrderThreads threads. */
 template <uint32_t Rows, uint32_t Keys>
-__global__ void __launch_bounds__(1024, 1) wgmma_split_order(wgmma_split::OrderParams a) {
+__global__ void __launch_bounds__(wgmma_general::kOrderThreads, 1) wgmma_split_order(wgmma_split::OrderParams a) {
   using namespace wgmma_split;
-  constexpr uint32_t kClasses = 1024;
+  constexpr uint32_t kClasses = wgmma_general::kOrderThreads;
   __shared__ uint32_t place[kClasses], sums[kWarp], tiles;
-  const uint32_t thread = threadIdx.x, lane = thread % kWarp, warp = thread / kWarp;
+  const uint32_t thread = threadIdx.x;
   const auto for_tiles = [&](auto with) {
-    for (uint32_t b = warp; b < a.B; b += kClasses / kWarp) {
-      const uint32_t q_first = (uint32_t)a.cu_seqlens_q[b], k_first = (uint32_t)a.cu_seqlens_k[b];
-      const attn_mask mask = {(uint32_t)a.cu_seqlens_q[b + 1] - q_first, (uint32_t)a.cu_seqlens_k[b + 1] - k_first,
-                              a.left, a.right};
-      for (uint32_t row = lane * Rows; row < mask.Sq; row += kWarp * Rows) {
-        const uint32_t length =
-            wgmma_general::tiles_of(mask, row, Rows, Keys, wgmma_general::all_tiles(mask, Keys)).count();
-        const uint32_t parts = ceil_div(length, a.most);
-        with(kClasses - min(ceil_div(length, parts), kClasses),
-             RaggedPart{row, mask.Sq, mask.Skv, q_first, k_first, b, 0, parts});
-      }
-    }
+    for_ragged_tiles(a, Rows, Keys, [&](uint32_t count, const RaggedTile &t) {
+      const uint32_t parts = ceil_div(count, a.most);
+      with(kClasses - min(ceil_div(count, parts), kClasses),
+           RaggedPart{t.row, t.Sq, t.Skv, t.q_first, t.k_first, t.sequence, 0, parts});
+    });
   };
   place[thread] = 0;
   if (thread == 0) tiles = 0;
