@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs a program of one side of a gate where it can write nothing that the other side or the judge reads.
+# Runs a program of one side of a gate, kept where possible from writing what the other side or the judge reads.
 #
 #   scripts/gate_apart.sh PROGRAM ARGUMENTS...     the value of --journal becomes a file of the program's own folder, and
 #                                                  its content is there afterwards
@@ -10,7 +10,7 @@
 #                  read-only but for its own folder; /dev has the devices of measuring alone; there is no network; as root it
 #                  has no capability, or that of reading alone where its files cannot be read without it. With a user of its
 #                  own (a user ID that nothing else uses) it can write its own folder and what every user may write; its processes
-#                  end with it. If it is none, the program only gets a folder and an environment of its own, and
+#                  end with it. With none, the program only gets a folder and an environment of its own, and
 #                  the sums are checked. In all three nothing is open in it but its input, output and errors
 #   APART_FOLDER   its folder; without it a new one below APART_ROOT, which is removed at the end
 #   APART_HIDDEN   folders, one a line, of whose content it can reach only the program, the files named in its arguments and
@@ -157,8 +157,8 @@ most_processes() {
   echo "$most"
 }
 
-# as_user ID COMMAND...: replaces this shell by the command, run as that user. A session of its own: see inside(). A core of a
-# byte is none, also where a service of the machine would take it and be busy with it afterwards.
+# as_user ID COMMAND...: replaces this shell by the command, run as that user. A session of its own: see inside(). A limit of one
+# byte prevents core dumps, also those piped to a handler that would stay busy afterwards.
 as_user() {
   exec setsid prlimit --core=1 --msgqueue=0 --nproc="$(most_processes)" setpriv --reuid "$1" --regid "$1" \
     --groups "$(device_groups)$1" --no-new-privs --inh-caps=-all --bounding-set=-all --pdeathsig KILL "${@:2}"
@@ -344,7 +344,7 @@ main() {
   check_sums "while this process ran"
   if [ -n "$journal" ]; then
     rm "$journal"
-    # A file of another name may be one that only the caller can read.
+    # A hard link may be to a file that only the caller can read.
     if [ -n "$(find "$folder/journal" -type f -links 1 2>/dev/null)" ]; then cp "$folder/journal" "$journal"; fi
   fi
   return "$code"

@@ -32,7 +32,7 @@
 # file in --out that this script did not make is left alone and ends the job with 8. Exit codes: README.md; 9 when the head
 # does not build.
 set -euo pipefail
-umask "$(printf '%o' $((0$(umask) | 022)))" # what this script makes is not written by other users; some CIs start jobs with 000
+umask "$(printf '%o' $((0$(umask) | 022)))" # other users cannot write what this script makes; some CIs start jobs with 000
 export LC_ALL=C # awk reads and writes numbers with the comma of a locale that has one
 # The clone that this script lies in; a copy elsewhere gates the clone that it is called in.
 cd "$(git -C "$(dirname "$0")" rev-parse --show-toplevel 2>/dev/null || git rev-parse --show-toplevel)"
@@ -184,8 +184,8 @@ clean_up() {
   rm -rf "$work"
 }
 
-# modes_of_outputs FILE: writes down whom the folder of the outputs and what it has are open to, since a side that is a user of its
-# own has them closed: other files in it are not this script's.
+# modes_of_outputs FILE: writes down the modes and groups of the output folder and of what is in it. They are closed while a side
+# runs as its own user, and some are not this script's.
 modes_of_outputs() { find "$out" -maxdepth 1 ! -type l ! -path "$work" -printf '%m %G %p\0' >"$1"; }
 
 # shellcheck disable=SC2317
@@ -204,7 +204,7 @@ open_outputs() {
 check_out_folder() {
   local part=$out
   if [[ $out == *$'\n'* ]]; then
-    say "the name of the folder of the outputs has several lines: name another folder with --out"
+    say "the name of the output folder contains a line break: name another folder with --out"
     exit 8
   fi
   if [[ $out == /* ]]; then return; fi
@@ -469,7 +469,7 @@ prepare_users() {
   [ -z "$written" ] || note warning "all users of this machine, and so the head's program, may write what this gate runs or reads; close it before (chmod -R o-w)" "$written"
 }
 
-# Of the clone and the folders of programs, and of the folders on the way to them, those that all users may write.
+# Prints one world-writable entry of the clone and of each program folder, and all such folders above them.
 written_by_all() {
   local folder folders=()
   IFS=: read -ra folders <<<"$PATH:${LD_LIBRARY_PATH:-}"
@@ -484,7 +484,7 @@ written_by_all() {
     \( -name "${work##*/}" -prune \) -o \( -perm -2 ! -type l -print -quit \) 2>/dev/null || true
 }
 
-# With the sticky bit a folder's files can only be moved by their owner.
+# In a sticky folder only owners can rename or delete files.
 written_on_the_way() {
   local folder=$1
   while [ "$folder" != / ]; do
@@ -794,7 +794,8 @@ find_witness() {
 }
 
 # The head's times, held against what Nsight Systems sees of its kernels. It comes last, since nsys cannot look into the
-# namespaces of a side: the head could reach what this job can. A user of its own has the scripts in its folder.
+# namespaces of a side: the head could reach what this job can. With a user of its own it cannot, and its folder gets a copy of the
+# scripts.
 witness() {
   local said=$work/judge/witness.log code=0 scripts=$work/base/source/scripts
   if [ "$has_witness" -eq 0 ] || [ ! -e "$out/new.json" ]; then return; fi

@@ -10,9 +10,8 @@
  * time from the first line of a journal to its last one. `process` also contains the start and the end of the
  * process, which a busy machine delays; but no process can hide time in it by writing its journal late. `others` is
  * the processor time of other processes of the control group, meanwhile, and `all` that of all processes; both may be
- * NAN. Where all processors are busy, a side that uses more of them leaves less to others. So the load counts as
- * unlike only if `others` and `all` differ. Of both the loads are compared: processor time per second of the process.
- */
+ * NAN. Where all processors are busy, a side that uses more of them leaves less to others. So loads count as unlike
+ * only if the sides differ in both. What is compared is processor time per second of the process. */
 #define WITNESS_MAP(X)                            \
   X(journal, "growth of the journals", 0.05, 0.1) \
   X(process, "time of the processes", 0.25, 0.5)  \

@@ -300,8 +300,9 @@ static const char *supports(const attn_problem *shape, const attn_tuning *tuning
   if (shape->Dv % 16 != 0) return "Dv must be a multiple of 16, as the copy engine takes whole 16-byte units";
   const Kernel *kernel = choose(*shape, *tuning, device->sms).kernel;
   if (kernel == nullptr && tuning->value[SPLITS] > 1)
-    return "no kernel that splits keys is compiled for these tunables at this D and Dv, or there are too many parts "
-           "(more than 16777215, or 512 parts of a head where the batch is not ragged): splits must be lower";
+    return "no kernel that splits keys is compiled for these tunables at this D and Dv, or q tiles are cut into too "
+           "many "
+           "parts (over 16777215 in all, or 512 parts of a head if the batch is not ragged), so lower splits";
   if (kernel == nullptr)
     return "no kernel is compiled for these tunables at this D, Dv and batch: kernels/variants/wgmma_fp8.cu lists "
            "them";
