@@ -43,6 +43,7 @@ static uint64_t feature_of(enum pick_feature feature, const struct attn_problem 
     case PICK_PACKED_PERCENT: return ceil_div(100 * packed_tiles(s), sms);
     case PICK_ROWS_PER_SM: return ceil_div(heads * s->Sq, sms);
     case PICK_TILES_PERCENT: return ceil_div(100 * heads * ceil_div(s->Sq, 64), sms);
+    case PICK_DRAM_PER_SM: return (uint64_t)(device->dram_gb_per_s / (double)sms);
     case PICK_NOTHING: break;
   }
   return 0;

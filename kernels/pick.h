@@ -25,6 +25,7 @@ enum pick_feature {
                         * in percent of the SMs, rounded up; 0 where Hq / Hkv is not a power of two from 2 to 64 */
   PICK_ROWS_PER_SM,    /* B * Hq * Sq over the SMs, rounded up */
   PICK_TILES_PERCENT,  /* tiles of 64 query rows, B * Hq * ceil(Sq / 64), in percent of the SMs, rounded up */
+  PICK_DRAM_PER_SM,    /* an SM's share of the DRAM's peak, GB/s, rounded down: 25 on an H100, 36 on an H200 */
 };
 
 /* A feature must be within [least, most]. */

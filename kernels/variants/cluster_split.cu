@@ -31,15 +31,19 @@
  *   255. Shared memory: Q 8 / 16 KB; for each warpgroup one or two stages of K and V, 16 / 32 KB;
  *   parts of two warpgroups 16 / 32 KB; what the cluster sends 8 to 16 / 16 to 32 KB: 24 to 215 KB.
  *
- * Measured, H200, f16, hot, us (cuDNN 9.14 beside it in the same run; `attnbench --sweep shapes/short.json`):
+ * Measured, H200, f16, hot, us, beside the fastest plan of cuDNN 9.14 (journals short, it3, mission, n6 of
+ * results/h200):
  *
- *   B,H,S,D        here   wgmma  cuDNN       B,H,S,D              here   wgmma  cuDNN
- *   1,1,64,64      2.51   3.41   7.06        1,8,512,64           4.45   5.86   9.15
- *   1,1,128,64     2.75   3.31   7.20        1,8,512,64 causal    4.44   6.44   9.64
- *   1,1,256,64     3.04   4.11   6.87        2,8,333,64           5.52   5.75   10.1
- *   1,1,512,64     3.57   5.70   8.88        4,8,64x2048,64       8.79   14.4   20.5
- *   1,1,1024,64    4.46   8.62   12.7        1,4,512,128          6.04   7.26   11.2
- *   8,8,128,64     3.85   3.74   7.93        2,8,777,64 causal    8.70   9.23   14.5
+ *   B,H,S,D             here   wgmma  cuDNN       B,H,S,D              here   wgmma  cuDNN
+ *   1,1,64,64           2.48   3.29   2.57        1,8,512,64           4.69   5.87   7.22
+ *   1,1,128,64          2.93   3.35   3.40        1,8,512,64 causal    4.60   6.29   7.32
+ *   1,1,300,64          3.56   5.21   5.41        2,8,333,64           5.49   5.61   6.39
+ *   1,1,1024,64         4.42   8.63   11.9        4,8,64x2048,64       8.83   14.6   20.8
+ *   8,8,128,64          3.73   3.72   3.86        1,4,512,128          6.05   6.89   9.74
+ *   4,16,64,64          3.04   3.82   2.95        2,8,777,64 causal    8.75   9.21   13.0
+ *   4,16,64,64 causal   3.33   3.98   3.08
+ *
+ *   cuDNN is faster with 64 keys in 64 blocks or so: its kernel there is one of mma.sync, without clusters.
  *
  * Rungs, us at 1,1,128,64 and at 1,8,512,64. A clock inside the kernel showed that a launch begins with cold
  * instruction and constant caches, and that code which runs once costs 2.5 clocks an instruction. So each rung has

@@ -7,10 +7,11 @@ PICKER = "auto"  # runs another variant's kernels
 
 class Reports:
     """The reports of one GPU: attnbench's by sweep, PyTorch's by sweep, tables made by other scripts, the timer's self-test, and
-    PyTorch's of checks on hard inputs."""
+    PyTorch's of checks on hard inputs, and ncu's counters of rows of `goals`."""
 
-    def __init__(self, sweeps, torch=None, tables=None, selftest=None, checked=None):
+    def __init__(self, sweeps, torch=None, tables=None, selftest=None, checked=None, counters=None):
         self.sweeps, self.torch, self.tables, self.selftest, self.checked = sweeps, torch or {}, tables or {}, selftest, checked
+        self.counters = counters
 
     def rows(self, sweep):
         return self.sweeps[sweep]["results"] if sweep in self.sweeps else []

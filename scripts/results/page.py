@@ -1,11 +1,13 @@
 """results/<gpu>/README.md and the pages that it links to, from committed measurements.
 
-Pure: the same measurements give the same bytes. Every figure is a report's; what is typed is prose and, in ladder.json
-and origins.json, predictions and claims.
+Pure: the same measurements give the same bytes. Every figure is a report's; what is typed is prose and, in ladder.json,
+origins.json and goal_list.json, predictions, claims and goals.
 """
+import collections
 import statistics
 
 import bounds
+import goals
 import kinds
 import ladder
 import problems
@@ -23,6 +25,9 @@ TABLES = ("timer", "counters", "kernels", "gate", "builds")  # made by scripts/p
 FASTEST_SWEEPS = ("v3", "mission")
 CLASS_SWEEPS = ("prefill", "odd", "short", "decode")  # too many cases for a row each
 SCALING_SWEEP = "v3"
+
+
+Written = collections.namedtuple("Written", "predictions claims goals")  # what is written by hand; None where there is none
 
 
 def joined(blocks):
@@ -242,11 +247,13 @@ def table_page(reports, name, folder):
     return document["title"], blocks + (selftest_blocks(reports.selftest) if name == "timer" and reports.selftest else [])
 
 
-def linked_pages(reports, predictions, folder):
+def linked_pages(reports, written, folder):
     """{file: (title, blocks)} of every page beside README.md."""
     pages = {}
-    if predictions:
-        pages["ladder.md"] = "The ladder: every kernel's gain as predicted and as measured", ladder.blocks(reports, predictions)
+    if written.goals:
+        pages["goals.md"] = "What was aimed at, and what was reached", goals.blocks(reports, written.goals, f"{folder}/goal_list.json")
+    if written.predictions:
+        pages["ladder.md"] = "The ladder: every kernel's gain as predicted and as measured", ladder.blocks(reports, written.predictions)
     if kinds.SWEEP in reports.sweeps:
         pages["kinds.md"] = "Kernels of every kind in one table", kinds.blocks(reports)
     pages["bounds.md"] = "What right kernels need of the check's bounds", bounds.blocks(reports)
@@ -298,9 +305,9 @@ def front(reports, linked, plots, origins, folder):
                    *origin_blocks(reports, origins, f"{folder}/origins.json"), *sweep_blocks(reports)])
 
 
-def pages(folder, reports, predictions, origins, plots):
+def pages(folder, reports, written, plots):
     """{file: text} of every page of results/<folder>. `plots`: (name, title, caption) of each picture."""
-    linked = linked_pages(reports, predictions, folder)
+    linked = linked_pages(reports, written, folder)
     back = f"[{reports.device['name']}](README.md)"
-    return {"README.md": front(reports, linked, plots, origins, folder),
+    return {"README.md": front(reports, linked, plots, written.claims, folder),
             **{file: joined([f"# {title}", GENERATED, back, *blocks]) for file, (title, blocks) in linked.items()}}

@@ -5,7 +5,7 @@ blocks of the top README.md.
 Journals (results/<gpu>/<sweep>.journal) are what runs measured and are never edited; `attnbench report` turns each into a
 report. The pages and plots are made from these reports, from PyTorch's (torch_<sweep>.json, by sdpa_baseline.py), from
 the timer's self-test (timer_selftest.json), from tables of scripts/proof/ (timer.json, counters.json, gate.json), and
-from what is written by hand: predictions (ladder.json) and claims (origins.json). A generated block of README.md
+from what is written by hand: predictions (ladder.json), claims (origins.json) and goals (goal_list.json). A generated block of README.md
 is between <!-- begin NAME --> and <!-- end NAME -->; the names are v3-output, headline and steady. results/history.md has one too,
 own-history, from the runs of old commits in results/<gpu>/history.
 
@@ -24,6 +24,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
+import goals
 import own_history
 import page
 import plots
@@ -68,7 +69,8 @@ def read_folder(folder, attnbench):
     torch = {path.stem.removeprefix(TORCH): files.read_json(path) for path in sorted(folder.glob(f"{TORCH}*.json"))}
     tables = {name: optional_json(folder / f"{name}.json") for name in page.TABLES}
     return Reports(sweeps, torch, {name: table for name, table in tables.items() if table is not None},
-                   optional_json(folder / "timer_selftest.json"), optional_json(folder / "pytorch_bounds.json"))
+                   optional_json(folder / "timer_selftest.json"), optional_json(folder / "pytorch_bounds.json"),
+                   optional_json(folder / "goals_counters.json"))
 
 
 def wanted_files(attnbench):
@@ -78,13 +80,14 @@ def wanted_files(attnbench):
         # What is written by hand first: its mistakes are told at once.
         predictions = read_ladder(folder / "ladder.json") if (folder / "ladder.json").exists() else None
         claims = optional_json(folder / "origins.json")
+        aims = goals.read(folder / "goal_list.json") if (folder / "goal_list.json").exists() else None
         reports = read_folder(folder, attnbench)
         if not reports.sweeps:
             continue
         drawn = plots.plots(reports)
         pictures.update({folder / "plots" / f"{plot['name']}.svg": plot for plot in drawn})
         captions = [(plot["name"], plot["title"], plot["caption"]) for plot in drawn]
-        made = page.pages(folder.name, reports, predictions, claims, captions)
+        made = page.pages(folder.name, reports, page.Written(predictions, claims, aims), captions)
         texts.update({folder / name: text for name, text in made.items()})
         if folder.name == README_GPU:
             printed = printed_report(attnbench, folder / "v3.journal") if "v3" in reports.sweeps else None

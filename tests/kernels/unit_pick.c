@@ -113,12 +113,20 @@ static const struct {
     {"B16.H32.Hkv8.Sq16.Skv4096.D128.f16.causal", "h200", "wgmma_paged"},
     {"B16.H32.Hkv8.Sq32.Skv4096.D128.f16.full", "h200", "wgmma_paged"},
     {"B16.H32.Hkv8.Sq64.Skv4096.D128.f16.full", "h200", "wgmma_paged"},
-    {"B16.H32.Hkv8.Sq64.Skv1024.D128.f16.full", "h200", "wgmma"},
+    {"B16.H32.Hkv8.Sq64.Skv1024.D128.f16.full", "h200", "wgmma_paged"},
+    {"B16.H32.Hkv8.Sq64.Skv1024.D128.f16.full", "h100", "wgmma"},
+    {"B16.H32.Hkv8.Sq64.Skv1024.D128.f16.causal", "h200", "wgmma"},
+    {"B4.H32.Hkv8.Sq64.Skv1024.D128.f16.full", "h200", "wgmma"},
+    {"B24.H32.Hkv8.Sq8.Skv4096.D128.f16.causal", "h200", "decode_general"},
+    {"B32.H32.Hkv8.Sq8.Skv4096.D128.f16.causal", "h200", "wgmma_paged"},
+    {"B24.H32.Hkv8.Sq16.Skv4096.D128.f16.causal", "a100", "decode_general"},
     {"B16.H32.Hkv32.Sq32.Skv4096.D128.f16.full", "h200", "wgmma"}, /* no heads share keys */
     {"B16.H24.Hkv8.Sq32.Skv4096.D128.f16.full", "h200", "wgmma"},  /* three heads do not fill a tile of 128 rows */
     {"B17.H32.Hkv8.Sq8.Skv4096.D128.f16.causal", "h200", "decode_general"}, /* 136 tiles of 132 SMs */
     {"B4.H32.Hkv8.Sq16.Skv20000.D128.f16.causal", "h200", "decode_general"},
-    {"B1.H32.Hkv8.Sq16.Skv20000.D128.f16.causal", "h200", "decode"},
+    {"B1.H32.Hkv8.Sq16.Skv20000.D128.f16.causal", "h200", "decode_general"},
+    {"B1.H32.Hkv8.Sq16.Skv20000.D128.f16.causal", "h100", "decode"},
+    {"B1.H32.Hkv8.Sq8.Skv20000.D128.f16.causal", "h200", "decode"},
     {"B16.H32.Hkv8.Sq4.Skv4096.D128.f16.causal", "h200", "decode"},
     {"B1.H4.S1024.D2048.f16.full", "h200", "one_query"},
     {"B1.H4.S64.D64.f16.full", "cpu", "cpu_flash"},

@@ -208,6 +208,64 @@ $d|origins.json: not valid JSON
 TABLE
 }
 
+@test "goals need rows that were measured, and one bound each" {
+  copy_tree
+  goals=$TMP/copy/results/h200/goal_list.json
+  cp "$goals" "$TMP/goals"
+  while IFS='|' read -r change text; do
+    sed "$change" "$TMP/goals" >"$goals"
+    refused 7 "$text" --check
+  done <<'TABLE'
+s/attnbench.goals.1/attnbench.table\/1/|goal_list.json: not a list of goals
+0,/"title"/s//"name"/|goal_list.json: a group needs "title" and "goals"
+0,/"problem"/s//"about"/|Prefill: a goal has no "problem"
+0,/"least": 1.18/s//"least": "1.18"/|give one number, "least" or "most"
+0,/"least": 1.18/s//"least": 1.18, "most": 2/|give one number, "least" or "most"
+0,/"figure": "speedup"/s//"figure": "quickness"/|"figure" must be one of tflop_per_s, gb_per_s
+0,/f16.full wgmma"/s//f16.full nobody"/|no report has times of "steady B1.H16.Hkv16.Sq16384.Skv16384.D128.f16.full nobody"
+s/"row": "decode decode"/"row": "decode nobody"/|no report has ratios of "decode nobody"
+s/"over": "goals [^"]*.D192.[^"]* cudnn"/"beside": ""/|D = 192, Dv = 128, 1,16,8192 causal: has no 'over'
+TABLE
+}
+
+@test "a goal is reached where its bound holds in every mode that was measured, and a miss says what bounds it" {
+  PYTHONDONTWRITEBYTECODE=1 python - <<'PY'
+import sys
+sys.path[:0] = ["scripts", "scripts/results"]
+import goals
+from measured import Reports
+def row(variant, hot, steady, limit=None):
+    times = {"hot": {"median_us": hot}, "steady": {"median_us": steady} if steady else None}
+    rates = {mode: time and 1000 / time["median_us"] for mode, time in times.items()}
+    return {"key": "B1.H1.Hkv1.Sq64.Skv64.D64.f16.full", "variant": variant, "time": times, "tflop_per_s": rates, "speedup_vs": None,
+            "gb_per_s": rates, "bound_by": limit and {"limit": limit, "text": f"{limit} 90 %"}}
+rows = [row("fast", 1, 2, "power"), row("slow", 2, 3), row("once", 4, None)]
+counters = {"rows": [{"key": rows[0]["key"], "variant": "slow", "passes": [
+    {"gpu_time_us": 1, "dram_read_bytes": 0, "dram_write_bytes": 0, "tensor_pipe_ratio": 0, "issue_ratio": 0, "top_stall": {"name": "a", "ratio": 0}},
+    {"gpu_time_us": 2, "dram_read_bytes": 3e6, "dram_write_bytes": 1e6, "tensor_pipe_ratio": 0.5, "issue_ratio": 0.25,
+     "top_stall": {"name": "wait", "ratio": 0.125}}]}]}
+reports = Reports({"s": {"results": rows}}, counters=counters)
+cell = lambda variant: f"s {rows[0]['key']} {variant}"
+def reached(**goal):
+    goal = {"problem": "p", "row": cell("fast"), "figure": "tflop_per_s", **goal}
+    values = {name: goals.figure(reports, goal, mode, "here") for name, mode in goals.MODES.items()}
+    return goals.line(goal, values)[4:], goals.miss_list(reports, [(goal, values)], "here")
+assert reached(least=500)[0] == ["1000 TFLOP/s", "500 TFLOP/s", "yes"]
+table, missed = reached(least=501)
+assert table[2] == "burst only" and "the power limit lowers the clock below what the goal needs: p." in missed, missed
+assert reached(least=501, reason="It is so.")[1] == "- **p.** It is so. attnbench: power 90 %."
+assert reached(least=1001)[0][2] == "no" and "attnbench: power 90 %." in reached(least=1001)[1]
+assert reached(row=cell("once"), least=250)[0] == ["250 TFLOP/s", "-", "yes"]
+assert reached(figure="gb_per_s", least=0.5)[0] == ["1.00 TB/s", "0.50 TB/s", "yes"]
+assert reached(figure="speed_ratio", over=cell("slow"), least=1.5)[0] == ["2.000", "1.500", "yes"]
+assert reached(figure="speed_ratio", over=cell("slow"), least=1.6)[0][2] == "burst only"
+assert reached(figure="time_ratio", over=f"{cell('fast')} + {cell('slow')}", most=0.35)[0] == ["0.333", "0.400", "burst only"]
+assert reached(figure="time_ratio", row=cell("slow"), over=cell("fast"), most=1.6)[0] == ["2.000", "1.500", "steady only"]
+counted = reached(row=cell("slow"), least=9999)[1]
+assert counted == "- **p.** ncu: tensor pipe 50.0 %, issue slots 25.0 %, DRAM 2.00 TB/s; the most waits are `wait`, 12.5 %.", counted
+PY
+}
+
 # The anchors of a page's headings, as GitHub makes them; in the C locale, since letters have other small ones elsewhere.
 anchors() (
   export LC_ALL=C
@@ -230,7 +288,7 @@ anchors() (
   local page
   page=results/h200/README.md
   # Without the table of sweeps, which has a line for each.
-  [ "$(grep -vc '^| \[`' "$page")" -lt 137 ] || fail "$page has $(wc -l <"$page") lines"
+  [ "$(grep -vc '^| \[`' "$page")" -lt 145 ] || fail "$page has $(wc -l <"$page") lines"
   [ "$(sed -n '/begin v3-output/,/end v3-output/p' README.md | wc -l)" -le 20 ] || fail "README's example is long"
 }
 
@@ -257,7 +315,7 @@ sweep["sweep"]["about"] = ""
 for row in sweep["results"]:
     row.update(time=None, status="skipped")
 reports = Reports({"v3": sweep})
-front = page.pages("h200", reports, None, None, [])["README.md"]
+front = page.pages("h200", reports, page.Written(None, None, None), [])["README.md"]
 cells = len(sweep["results"])
 assert f"| [`v3`](v3.journal) | {cells} | 3 | - |" in front and "Scaling" not in front, front
 heading = "  variant status\n          us\n"
@@ -275,9 +333,9 @@ PY
 
 @test "the page is made without what is not there: no PyTorch, no predictions" {
   copy_tree
-  rm -f "$TMP"/copy/results/h200/{torch_*,ladder,origins}.json
+  rm -f "$TMP"/copy/results/h200/{torch_*,ladder,origins,goal_list,goals_counters}.json
   must 0 update_copy
-  for page in pytorch ladder; do
+  for page in pytorch ladder goals; do
     expect_out "removed: results/h200/$page.md"
   done
   ! grep -q 'grew out of' "$TMP/copy/results/h200/README.md" || fail "claims of nobody"

@@ -1,0 +1,222 @@
+"""results/<gpu>/goals.md: rates that were aimed at before their kernels were written (goal_list.json), in a burst and steady, and what bounds
+the rows that miss them."""
+from lib.files import read_json
+from lib.program import INPUT, Failure
+from lib.tables import percent, significant, table
+
+SCHEMA = "attnbench.goals/1"
+MODES = {"burst": "hot", "steady": "steady"}
+RATES = {"tflop_per_s": ("TFLOP/s", 0), "gb_per_s": ("TB/s", 2)}  # unit, digits
+COLUMNS = ["problem", "what", "best known before", "goal", "burst", "steady", "reached"]
+
+
+# ---- goal_list.json, which is written by hand -----------------------------------------------------------------------
+
+def read(path):
+    document = read_json(path)
+    if not isinstance(document, dict) or document.get("schema") != SCHEMA or not isinstance(document.get("groups"), list):
+        raise Failure(INPUT, f'{path}: not a list of goals; it needs "schema": "{SCHEMA}" and "groups"')
+    for group in document["groups"]:
+        if not isinstance(group, dict) or not isinstance(group.get("title"), str) or not isinstance(group.get("goals"), list):
+            raise Failure(INPUT, f'{path}: a group needs "title" and "goals"')
+        for goal in group["goals"]:
+            check_goal(goal, f"{path}: {group['title']}")
+    return document
+
+
+def check_goal(goal, where):
+    missing = [key for key in ("problem", "row") if not isinstance(goal.get(key), str)]
+    if missing:
+        raise Failure(INPUT, f'{where}: a goal has no "{missing[0]}"')
+    bounds = [key for key in ("least", "most") if isinstance(goal.get(key), (int, float))]
+    if len(bounds) != 1:
+        raise Failure(INPUT, f'{where}, {goal["problem"]}: give one number, "least" or "most"')
+    if goal.get("figure") not in FIGURES:
+        raise Failure(INPUT, f'{where}, {goal["problem"]}: "figure" must be one of {", ".join(FIGURES)}')
+
+
+# ---- figures: of a goal's rows in one mode; None where that mode was not measured --------------------------------
+
+def row_of(reports, cell, where):
+    words = cell.split()
+    row = reports.row(*words) if len(words) == 3 else None
+    if row is None:
+        raise Failure(INPUT, f'{where}: no report has times of "{cell}"; write "sweep case variant" of a measured row')
+    return row
+
+
+def total_us(reports, cells, mode, where):
+    """The sum of the medians of rows, "A + B"."""
+    times = [(row_of(reports, cell, where)["time"].get(mode) or {}).get("median_us") for cell in cells.split(" + ")]
+    return None if None in times else sum(times)
+
+
+def rate(key):
+    def figure(reports, goal, mode, where):
+        value = row_of(reports, goal["row"], where)[key].get(mode)
+        return value / 1000 if value and key == "gb_per_s" else value
+    return figure
+
+
+def time_ratio(reports, goal, mode, where):
+    """The row's time over that of `over`."""
+    own, other = (total_us(reports, goal[key], mode, where) for key in ("row", "over"))
+    return own / other if own and other else None
+
+
+def speed_ratio(reports, goal, mode, where):
+    ratio = time_ratio(reports, goal, mode, where)
+    return 1 / ratio if ratio else None
+
+
+def rate_ratio(reports, goal, mode, where):
+    """The row's TFLOP/s over those of `over`, which is another problem."""
+    own, other = (row_of(reports, goal[key], where)["tflop_per_s"].get(mode) for key in ("row", "over"))
+    return own / other if own and other else None
+
+
+def bytes_ratio(reports, goal, mode, where):
+    own, other = (row_of(reports, goal[key], where)["gb_per_s"].get(mode) for key in ("row", "over"))
+    return own / other if own and other else None
+
+
+def over_floor(reports, goal, mode, where):
+    """The row's time over the largest of its compute and memory floors."""
+    roof = row_of(reports, goal["row"], where)["roof"].get(mode)
+    return roof["floor_ratio"] if roof else None
+
+
+def speedup(reports, goal, mode, where):
+    """The reference's time over the row's, timed in turns."""
+    against = (row_of(reports, goal["row"], where)["speedup_vs"] or {}).get(mode)
+    return against["ratio"] if against else None
+
+
+def least_speedup(reports, goal, mode, where):
+    """Of a sweep: the smallest ratio to the reference in turns that the variant has in any case."""
+    sweep, variant = (goal["row"].split() + [None])[:2]
+    rows = [row for row in reports.rows(sweep) if row["variant"] == variant and (row["speedup_vs"] or {}).get(mode)]
+    if not rows and mode == MODES["burst"]:
+        raise Failure(INPUT, f'{where}: no report has ratios of "{goal["row"]}"; write "sweep variant"')
+    return min((row["speedup_vs"][mode]["ratio"] for row in rows), default=None)
+
+
+# kind: (what the column says, how to compute it)
+FIGURES = {
+    "tflop_per_s": ("rate", rate("tflop_per_s")),
+    "gb_per_s": ("rate", rate("gb_per_s")),
+    "time_ratio": ("time over {than}", time_ratio),
+    "speed_ratio": ("speed over {than}", speed_ratio),
+    "rate_ratio": ("TFLOP/s over {than}", rate_ratio),
+    "bytes_ratio": ("GB/s over {than}", bytes_ratio),
+    "over_floor": ("time over the roofs' floor", over_floor),
+    "speedup": ("speed over {than}, in turns", speedup),
+    "least_speedup": ("speed over {than}, in turns, the least case", least_speedup),
+}
+
+
+def figure(reports, goal, mode, where):
+    try:
+        return FIGURES[goal["figure"]][1](reports, goal, mode, where)
+    except KeyError as error:
+        raise Failure(INPUT, f'{where}, {goal["problem"]}: has no {error}') from error
+
+
+# ---- the table --------------------------------------------------------------------------------------------------
+
+def written(goal, value):
+    if value is None:
+        return "-"
+    if goal["figure"] in RATES:
+        unit, digits = RATES[goal["figure"]]
+        return f"{value:.{digits}f} {unit}"
+    return f"{value:.3f}"
+
+
+def holds(goal, value):
+    return value >= goal["least"] if "least" in goal else value <= goal["most"]
+
+
+def modes_reached(goal, values):
+    """Of the measured modes: those in which the goal holds."""
+    return [name for name, value in values.items() if value is not None and holds(goal, value)]
+
+
+def verdict(goal, values):
+    reached, measured = modes_reached(goal, values), [name for name, value in values.items() if value is not None]
+    if not reached:
+        return "no"
+    return "yes" if reached == measured else f"{' and '.join(reached)} only"
+
+
+def line(goal, values):
+    sign, bound = ("at least", goal["least"]) if "least" in goal else ("at most", goal["most"])
+    unit = f" {RATES[goal['figure']][0]}" if goal["figure"] in RATES else ""
+    what = FIGURES[goal["figure"]][0].format(than=goal.get("than", "-"))
+    return [goal["problem"], what, goal.get("known", "-"), f"{sign} {bound}{unit}", *(written(goal, values[name]) for name in MODES),
+            verdict(goal, values)]
+
+
+# ---- the misses -------------------------------------------------------------------------------------------------
+
+def rows_meant(reports, goal, where):
+    """The rows of a goal's "row"; none for a whole sweep."""
+    return [] if goal["figure"] == "least_speedup" else [row_of(reports, cell, where) for cell in goal["row"].split(" + ")]
+
+
+def counted(reports, row):
+    """What ncu counted of a row's longest pass; empty where it counted nothing."""
+    found = [one for one in (reports.counters or {}).get("rows", []) if (one["key"], one["variant"]) == (row["key"], row["variant"])]
+    if not found:
+        return ""
+    part = max(found[0]["passes"], key=lambda one: one["gpu_time_us"])
+    dram = (part["dram_read_bytes"] + part["dram_write_bytes"]) / part["gpu_time_us"] / 1e6
+    stall = part["top_stall"]
+    return (f"ncu: tensor pipe {percent(part['tensor_pipe_ratio'])}, issue slots {percent(part['issue_ratio'])}, DRAM {significant(dram)} TB/s; "
+            f"the most waits are `{stall['name']}`, {percent(stall['ratio'])}.")
+
+
+def bound(row):
+    """What attnbench says of a row's limit; empty where it says nothing."""
+    said = row.get("bound_by")
+    return f"attnbench: {said['text']}." if said else ""
+
+
+def miss(reports, goal, rows):
+    parts = [goal.get("reason", ""), *(bound(row) for row in rows), *(counted(reports, row) for row in rows)]
+    return f"- **{goal['problem']}.** {' '.join(part for part in parts if part)}"
+
+
+def is_power(goal, values, rows):
+    """Is the goal missed steadily alone, at the power limit, and is that the whole reason?"""
+    return "reason" not in goal and modes_reached(goal, values) == ["burst"] and any((row.get("bound_by") or {}).get("limit") == "power" for row in rows)
+
+
+def miss_list(reports, missed, where):
+    """missed: (goal, values) of a group. A problem is listed once."""
+    kept_down, listed = [], {}
+    for goal, values in missed:
+        rows = rows_meant(reports, goal, where)
+        if is_power(goal, values, rows):
+            kept_down.append(goal["problem"])
+        else:
+            listed.setdefault(goal["problem"], miss(reports, goal, rows))
+    if kept_down:
+        listed[""] = f"- Steady, the power limit lowers the clock below what the goal needs: {'; '.join(dict.fromkeys(kept_down))}."
+    return "\n".join(listed.values())
+
+
+def group_blocks(reports, group, where):
+    lines, missed = [], []
+    for goal in group["goals"]:
+        values = {name: figure(reports, goal, mode, where) for name, mode in MODES.items()}
+        lines.append(line(goal, values))
+        if verdict(goal, values) != "yes":
+            missed.append((goal, values))
+    made = [f"## {group['title']}", table(COLUMNS, lines, ["goal", "burst", "steady"])]
+    return made + (["What bounds the rows that are not reached, or in a burst alone:", miss_list(reports, missed, where)] if missed else [])
+
+
+def blocks(reports, document, where):
+    """The page's text under its title. `document`: goal_list.json."""
+    return [document["about"], *(block for group in document["groups"] for block in group_blocks(reports, group, where))]
