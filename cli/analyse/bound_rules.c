@@ -331,7 +331,6 @@ bool bound_rules_between_roofs(const struct rules_row *row, struct finding *f) {
 
 bool bound_rules_latency_bound(const struct rules_row *row, struct finding *f) {
   if (!is_far(row) || is_launch_sized(row)) return false;
-  f->pass = row->slowest_pass;
   put_nearest(row, f->measured);
   const struct mode_metrics *m = &row->metrics->mode[row->roofs.mode];
   if (isfinite(m->floor_us))

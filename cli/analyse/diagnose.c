@@ -56,7 +56,7 @@ void diagnose(const struct record *records, const struct metrics *metrics, const
   rules_prepare(&row);
   for (enum finding_id id = 0; id < FINDING_ID_COUNT; id++) {
     struct finding *f = &out->item[out->count];
-    *f = (struct finding){.id = id, .gain_ratio = NAN, .saves_us = NAN};
+    *f = (struct finding){.id = id, .pass = row.slowest_pass, .gain_ratio = NAN, .saves_us = NAN};
     const bool found = finders[id](&row, f), quoted = f->evidence[0] != '\0';
     if (found && !quoted) rules_cap_promise(&row, f);
     if (found && (quoted || evidence_supports(&row, f))) out->count++;

@@ -60,13 +60,6 @@ static bool differ_in_one_tunable(const struct record *a, const struct record *b
 
 /* ---- plans ----------------------------------------------------------------------------------------------------- */
 
-static uint32_t slowest(const struct record *r) {
-  uint32_t pass = 0;
-  for (uint32_t i = 1; i < r->plan.pass_count && i < ATTN_PASSES_MAX; i++)
-    if (r->pass[i].cold_us > r->pass[pass].cold_us) pass = i;
-  return pass;
-}
-
 double evidence_tile_bytes(const struct record *r) {
   const struct attn_plan *plan = &r->plan;
   const uint32_t stages = plan->stages > 0 ? plan->stages : 1;
@@ -77,7 +70,7 @@ double evidence_tile_bytes(const struct record *r) {
 
 bool evidence_in_registers(const struct record *r) {
   static const double PADDED = 1.25; /* rows padded against bank conflicts, barriers */
-  const struct pass_record *p = &r->pass[slowest(r)];
+  const struct pass_record *p = &r->pass[rules_slowest_pass(r)];
   /* Warps that have no fragment of rows of their own share rows, so each may hold tiles of its own. */
   if (p->pass.row_threads / WARP_THREADS * FRAGMENT_ROWS > r->plan.tile_q) return true;
   return (double)metrics_smem_bytes(p) <= PADDED * evidence_tile_bytes(r);
@@ -103,20 +96,21 @@ struct form {
 };
 
 static struct form form_of(const struct record *r, const struct metrics *m, const struct device_info *device) {
-  const struct pass_record *main = &r->pass[slowest(r)];
+  const struct pass_record *main = &r->pass[rules_slowest_pass(r)];
   const uint32_t threads = main->pass.block[0] * main->pass.block[1], rows = main->pass.row_threads;
-  return (struct form){.record = r,
-                       .plan = &r->plan,
-                       .pass = &m->pass[slowest(r)],
-                       .device = device,
-                       .covers = evidence_covers(r),
-                       .threads = threads,
-                       .registers = main->facts.registers,
-                       .rows_per_thread = (double)r->plan.tile_q / rows,
-                       .busy_threads = (double)(rows + main->pass.producer_threads) / threads,
-                       .uneven_share = geometry_rules_uneven_share(&r->attn_case.shape, &m->pass[slowest(r)], device),
-                       .is_vendors = (evidence_covers(r) & ATTN_COVERS_UNKNOWN) != 0,
-                       .is_tensor = r->math == ATTN_MATH_TENSOR || r->math == ATTN_MATH_WGMMA};
+  return (struct form){
+      .record = r,
+      .plan = &r->plan,
+      .pass = &m->pass[rules_slowest_pass(r)],
+      .device = device,
+      .covers = evidence_covers(r),
+      .threads = threads,
+      .registers = main->facts.registers,
+      .rows_per_thread = (double)r->plan.tile_q / rows,
+      .busy_threads = (double)(rows + main->pass.producer_threads) / threads,
+      .uneven_share = geometry_rules_uneven_share(&r->attn_case.shape, &m->pass[rules_slowest_pass(r)], device),
+      .is_vendors = (evidence_covers(r) & ATTN_COVERS_UNKNOWN) != 0,
+      .is_tensor = r->math == ATTN_MATH_TENSOR || r->math == ATTN_MATH_WGMMA};
 }
 
 /* ---- changes --------------------------------------------------------------------------------------------------- */
@@ -132,7 +126,7 @@ static bool shares_reads(const struct form *here, const struct form *there) {
 /* How unlike the work of the slowest pass's blocks is; 1 where it is not known. */
 static double work_ratio(const struct form *form) {
   struct balance balance;
-  balance_of(form->record, slowest(form->record), form->pass, form->device, &balance);
+  balance_of(form->record, rules_slowest_pass(form->record), form->pass, form->device, &balance);
   return balance.ratio;
 }
 

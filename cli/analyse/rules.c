@@ -23,15 +23,18 @@ struct rules_text rules_us(double us) {
   return out;
 }
 
+static uint32_t passes_of(const struct record *r) {
+  return r->plan.pass_count < ATTN_PASSES_MAX ? r->plan.pass_count : ATTN_PASSES_MAX;
+}
+
 void rules_prepare(struct rules_row *row) {
   const struct record *r = row->record;
   row->mode = record_mode(r);
   row->now_us = row->metrics->mode[row->mode].known ? r->time[row->mode].us.median : (double)NAN;
   row->counted = row->metrics->counted.known && r->status == CELL_ok ? &row->metrics->counted : NULL;
   snprintf(row->source, sizeof row->source, "measured by %s, %s", r->counters.source, r->counters.cache);
-  row->pass_count = r->plan.pass_count < ATTN_PASSES_MAX ? r->plan.pass_count : ATTN_PASSES_MAX;
-  for (uint32_t i = 1; i < row->pass_count; i++)
-    if (rules_pass_share(row, i) > rules_pass_share(row, row->slowest_pass)) row->slowest_pass = i;
+  row->pass_count = passes_of(r);
+  row->slowest_pass = rules_slowest_pass(r);
 }
 
 void rules_promise(const struct rules_row *row, double new_us, struct finding *f) {
@@ -76,12 +79,22 @@ const struct counter_values *rules_counted_pass(const struct rules_row *row, uin
 
 /* Share of the row's time that a pass takes; 1 when passes were not timed apart. Beside passes that work on query
  * rows, one that only prepares memory has none: its grid is no reason for anything. */
-double rules_pass_share(const struct rules_row *row, uint32_t pass) {
-  if (row->pass_count > 1 && row->record->pass[pass].pass.row_threads == 0) return 0;
+static double share_of(const struct record *r, uint32_t pass) {
+  const uint32_t passes = passes_of(r);
+  if (passes > 1 && r->pass[pass].pass.row_threads == 0) return 0;
   double total_us = 0;
-  for (uint32_t i = 0; i < row->pass_count; i++) total_us += row->record->pass[i].cold_us;
-  const bool timed = row->record->status == CELL_ok && row->pass_count > 1 && isfinite(total_us) && total_us > 0;
-  return timed ? row->record->pass[pass].cold_us / total_us : 1;
+  for (uint32_t i = 0; i < passes; i++) total_us += r->pass[i].cold_us;
+  const bool timed = r->status == CELL_ok && passes > 1 && isfinite(total_us) && total_us > 0;
+  return timed ? r->pass[pass].cold_us / total_us : 1;
+}
+
+double rules_pass_share(const struct rules_row *row, uint32_t pass) { return share_of(row->record, pass); }
+
+uint32_t rules_slowest_pass(const struct record *r) {
+  uint32_t slowest = 0;
+  for (uint32_t i = 1; i < passes_of(r); i++)
+    if (share_of(r, i) > share_of(r, slowest)) slowest = i;
+  return slowest;
 }
 
 bool rules_worst_pass(const struct rules_row *row, double (*badness)(const struct rules_row *, uint32_t),

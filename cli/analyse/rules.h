@@ -18,7 +18,7 @@ struct rules_row {
    * overhead. NAN: the row was not timed. */
   double now_us;
   enum time_mode mode;
-  uint32_t pass_count, slowest_pass; /* the pass that takes most of the time; 0 if passes were not timed separately */
+  uint32_t pass_count, slowest_pass; /* rules_slowest_pass */
   const struct counted *counted;     /* a profiler's counters; NULL: none */
   char source[80];                   /* "measured by ncu 2025.3.1, cold" for a row with counters */
   /* Rows in which evidence is looked up: those of the row's own report, and those of another one. */
@@ -72,6 +72,9 @@ bool rules_worst_pass(const struct rules_row *, double (*badness)(const struct r
                       uint32_t *pass);
 /* Share of the row's time that a pass takes. */
 double rules_pass_share(const struct rules_row *, uint32_t pass);
+/* The pass that takes most of the time, which findings about the whole row name; if passes were not timed separately,
+ * the first that works on query rows. */
+uint32_t rules_slowest_pass(const struct record *);
 
 /* The mode in which both rows of the pair were timed; false when there is none. */
 bool rules_pair_mode(const struct rules_row *, enum time_mode *);

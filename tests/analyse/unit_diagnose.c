@@ -638,6 +638,25 @@ TEST(pass_that_only_prepares_memory_is_not_judged) {
   }
 }
 
+/* A finding about the whole row, here its clock, names the pass that takes most of the time. */
+TEST(pass_before_the_kernel_is_not_named_for_the_row) {
+  struct row_spec spec = full_grid();
+  for (int timed = 0; timed < 2; timed++) {
+    spec.cold_us = 100;
+    rows_build(&rows, &spec, 1, "l4", NULL);
+    struct record *r = &rows.record[0];
+    r->plan.pass_count = 2;
+    r->pass[1] = r->pass[0];
+    if (!timed) r->pass[0].pass.row_threads = 0;
+    r->pass[0].cold_us = timed ? 20 : NAN;
+    r->pass[1].cold_us = timed ? 80 : NAN;
+    r->time[TIME_COLD].sm_clock_mhz = 1000;
+    rows_derive(&rows, "l4", NULL);
+    assert_true(has(0, FINDING_ID_clock_lowered));
+    assert_int_equal(finding_of(0, FINDING_ID_clock_lowered)->pass, 1);
+  }
+}
+
 TEST(findings_are_sorted_and_appear_once) {
   static const struct row_spec specs[] = {SERIAL(1, 8, 6800), SERIAL(8, 16, 117200), SCALAR(1, 1, 128, 543),
                                           SCALAR(8, 4, 128, 747)};
