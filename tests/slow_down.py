@@ -12,7 +12,7 @@ def times(value, factor):
 def slow_down(cell, factor):
     """Multiplies the medians, samples and durations of every mode, and the cell's own durations; divides its ratios."""
     for ratio in (cell.get("speedup_vs") or {}).values():
-        for key in ("ratio", "ci95_low", "ci95_high") if isinstance(ratio, dict) else ():
+        for key in {"ratio", "ci95_low", "ci95_high", "kernels_alone"} & ratio.keys() if isinstance(ratio, dict) else ():
             ratio[key] /= factor
     cell["time"] = {mode: times(of_mode, factor) for mode, of_mode in cell["time"].items()}
     for key in ("wall_s", "gpu_s"):

@@ -68,11 +68,21 @@ double evidence_tile_bytes(const struct record *r) {
   return plan->tile_q * work_row_bytes(problem, ATTN_Q) + (double)stages * plan->tile_kv * kv_bytes;
 }
 
+/* Can a thread's registers hold its part of scores (fp32), weights (16 bits) and output (fp32)? */
+static bool has_registers_for_all(const struct record *r, const struct pass_record *p) {
+  static const double OTHERS = 48; /* fragments of Q, K and V, maxima, sums, addresses */
+  const double scores = (double)r->plan.tile_q * r->plan.tile_kv / p->pass.row_threads,
+               output = (double)r->plan.tile_q * r->attn_case.shape.Dv / p->pass.row_threads;
+  return p->facts.registers >= 1.5 * scores + output + OTHERS;
+}
+
 bool evidence_in_registers(const struct record *r) {
   static const double PADDED = 1.25; /* rows padded against bank conflicts, barriers */
   const struct pass_record *p = &r->pass[rules_slowest_pass(r)];
   /* Warps that have no fragment of rows of their own share rows, so each may hold tiles of its own. */
   if (p->pass.row_threads / WARP_THREADS * FRAGMENT_ROWS > r->plan.tile_q) return true;
+  /* What the tiles leave of shared memory may then be for merging partial results. */
+  if (has_registers_for_all(r, p)) return true;
   return (double)metrics_smem_bytes(p) <= PADDED * evidence_tile_bytes(r);
 }
 

@@ -480,6 +480,7 @@ TEST(warps_that_share_rows_are_not_told_to_keep_scores_in_registers) {
     struct row_spec spec = tensor_row(32, 4096, 132, 400);
     spec.threads = spec.row_threads = 32 * warps;
     spec.smem_bytes = 150016;
+    spec.registers = 80;
     spec.resident_blocks = 1;
     rows_build(&rows, &spec, 1, "h200", NULL);
     rows.record[0].attn_case.shape.Sq = 128;
@@ -490,6 +491,26 @@ TEST(warps_that_share_rows_are_not_told_to_keep_scores_in_registers) {
     for (size_t i = 0; i < rows.findings[0].count; i++)
       advised = advised || rows.findings[0].item[i].change == CHANGE_registers;
     if (advised != (warps == 1)) fail_msg("%u warps", warps);
+  }
+}
+
+/* The shared memory that tiles leave may be for merging partial results, where a thread has registers for scores,
+ * weights and output: 128 rows of 4 warps and tiles of 64 keys at D = 64 need 96 + 64 and some more. */
+TEST(kernels_with_registers_for_all_are_not_told_to_use_them) {
+  static const struct { uint32_t registers; bool is_advised; } cases[] = {{150, true}, {240, false}};
+  for (size_t i = 0; i < ROWS_COUNT(cases); i++) {
+    struct row_spec spec = tensor_row(128, 4096, 132, 4000);
+    spec.registers = cases[i].registers;
+    spec.smem_bytes = 150016;
+    spec.resident_blocks = 1;
+    rows_build(&rows, &spec, 1, "h200", NULL);
+    rows.record[0].plan.tile_kv = 64;
+    set_plan(0, 128, 1, 2);
+    rows_derive(&rows, "h200", NULL);
+    bool advised = false;
+    for (size_t f = 0; f < rows.findings[0].count; f++)
+      advised = advised || rows.findings[0].item[f].change == CHANGE_registers;
+    if (advised != cases[i].is_advised) fail_msg("%u registers", cases[i].registers);
   }
 }
 
