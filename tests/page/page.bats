@@ -485,7 +485,7 @@ import json, re, sys
 ratio = {(r["key"], r["variant"]): r["speedup_vs"]["hot"]["ratio"] for r in json.load(open(sys.argv[1]))["results"] if r["speedup_vs"]}
 page = open(sys.argv[2]).read()
 table = re.search("<summary>Speed against fa3</summary>(.*?)</details>", page, re.S).group(1)
-cells = re.findall(r'heat-(\d)"><a href="#(row-\d+)">([\d.]+)</a>', table)
+cells = re.findall(r'heat-(\d)">(?:<small>[^<]*</small> )?<a href="#(row-\d+)">([\d.]+)</a>', table)
 assert len(cells) == 36 and page.count("<summary>Speed against fa3</summary>") == 1, len(cells)
 for shade, row, text in cells:
     key = re.search(f'<tr id="{row}"[^>]* data-key="([^"]*)"', page).group(1)
