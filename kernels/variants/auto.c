@@ -29,9 +29,9 @@ static const struct pick_rule rules[] = {
     /* 7.0 us against 11.6 at S = 48. */
     {"one_query", .when = {AT_LEAST(DTYPE_BYTES, 4), AT_MOST(SKV, 64), AT_MOST(ROWS_PER_SM, 1), AT_MOST(D, 128)},
      .why = "fp32, at most 64 keys, an SM for every query row"},
-    /* 7.0 us against 12.1 (16 queries, 1024 keys, 4 query heads for a KV head): the other kernels here take a tile of
-     * 64 query rows for each query head, and read the keys once for each head of a group; decode reads them once for
-     * 16 rows. */
+    /* 5.2 us against 10.7 of `wgmma` (4 queries, 1024 keys, 4 query heads for a KV head): the other kernels here take
+     * a tile of 64 query rows for each query head, and read the keys once for each head of a group; decode reads them
+     * once for 16 rows. */
     {"decode", .when = {AT_MOST(GROUP_ROWS, 16), AT_LEAST(SKV, 256)},
      .why = "at most 16 query rows share their keys: read once for all of them, by blocks that share the keys"},
     /* H100, shapes/few_queries.json: where 17 to 128 rows share their keys and PACKED_PERCENT is 70 or more,
@@ -41,13 +41,14 @@ static const struct pick_rule rules[] = {
      .when = {IS(CC, 90), IS(RAGGED, 0), BETWEEN(GROUP_ROWS, 17, 32), BETWEEN(PACKED_PERCENT, 101, 135)},
      .why = "compute capability 9.0, 17 to 32 query rows share their keys, a little more than one KV head for an SM: "
             "equal shares of the keys"},
-    /* H200: 106 us against 113 of `wgmma_paged` (24 sequences of 4096 keys), where an H100 takes 147 and 144: with
-     * few rows, a block of `wgmma_paged` cannot read as fast as DRAM gives. */
+    /* H200: 106 us against 113 of `wgmma_paged` (24 sequences of 4096 keys, 20 rows). On an H100 `decode_general`
+     * takes 146 and `wgmma_paged` 144: with few rows, a block of `wgmma_paged` cannot read as fast as the H200's DRAM
+     * gives. Where the SMs have nearly two KV heads each, 181 to 198 %, `wgmma_paged` is as fast. */
     {"decode_general",
      .when = {IS(CC, 90), IS(RAGGED, 0), BETWEEN(GROUP_ROWS, 17, 32), BETWEEN(PACKED_PERCENT, 95, 180),
               AT_LEAST(SKV, 4096), AT_LEAST(DRAM_PER_SM, 30)},
      .why =
-         "compute capability 9.0, fast DRAM, 17 to 32 query rows share 4096 keys or more, at least one KV head for "
+         "compute capability 9.0, fast DRAM, 17 to 32 query rows share 4096 keys or more, 0.95 to 1.8 KV heads for "
          "an SM: equal shares of the keys"},
     {"decode_general",
      .when = {IS(CC, 90), IS(RAGGED, 0), BETWEEN(GROUP_ROWS, 17, 32), AT_LEAST(PACKED_PERCENT, 199),
@@ -81,13 +82,13 @@ static const struct pick_rule rules[] = {
      .when = {IS(CC, 90), BETWEEN(GROUP_ROWS, 129, 256), AT_LEAST(PACKED_PERCENT, 70), AT_LEAST(SKV, 4096),
               IS(RAGGED, 0)},
      .why = "compute capability 9.0, 129 to 256 query rows share 4096 keys or more: read twice for all of them"},
-    /* H200: 64 us against 71 of `wgmma` (32 sequences of 64 queries and 1024 keys), where an H100 takes 72 and 74;
-     * under a causal mask the same or more. */
+    /* H200: 64.5 us against 70.3 of `wgmma` (32 sequences of 64 queries and 1024 keys). On an H100 `wgmma_paged`
+     * takes 72 and `wgmma` 74. Under a causal mask it takes as long as `wgmma` or longer. */
     {"wgmma_paged",
      .when = {IS(RAGGED, 0), BETWEEN(GROUP_ROWS, 129, 256), AT_LEAST(PACKED_PERCENT, 70), BETWEEN(SKV, 1024, 4095),
               IS(CAUSAL, 0), AT_LEAST(DRAM_PER_SM, 30)},
-     .why = "compute capability 9.0, fast DRAM, 129 to 256 query rows share 1024 keys or more: read twice for all of "
-            "them"},
+     .why = "compute capability 9.0, fast DRAM, no causal mask, 129 to 256 query rows share 1024 to 4095 keys: read "
+            "twice for all of them"},
     /* H100: 211 us against 254 of `wgmma` (64 queries of 64 heads), 166 against 179 (96 of 32): a tile of `wgmma` has
      * rows of one head only. */
     {"wgmma_paged",
@@ -117,8 +118,8 @@ static const struct pick_rule rules[] = {
     {"decode_general",
      .when = {IS(RAGGED, 0), BETWEEN(GROUP_ROWS, 17, 32), AT_LEAST(PACKED_PERCENT, 24), AT_LEAST(SKV, 16384)},
      .why = "17 to 32 query rows share 16384 keys or more: equal shares of the keys, read once for all rows"},
-    /* H200: 54 us against 57 of `decode` (two sequences of 20000 keys, 32 rows), 47 against 51 (one, 64 rows); an
-     * H100 takes 70 and 65, 53 and 52. */
+    /* H200: 54 us against 57 of `decode` (two sequences of 20000 keys, 32 rows), 47 against 51 (one, 64 rows). On an
+     * H100 `decode` is the faster one: 65 us against 70, and 52 against 53. */
     {"decode_general",
      .when = {IS(CC, 90), IS(RAGGED, 0), BETWEEN(GROUP_ROWS, 17, 32), AT_LEAST(PACKED_PERCENT, 12),
               AT_LEAST(SKV, 16384), AT_LEAST(DRAM_PER_SM, 30)},

@@ -31,8 +31,8 @@
  *   255. Shared memory: Q 8 / 16 KB; for each warpgroup one or two stages of K and V, 16 / 32 KB;
  *   parts of two warpgroups 16 / 32 KB; what the cluster sends 8 to 16 / 16 to 32 KB: 24 to 215 KB.
  *
- * Measured, H200, f16, hot, us, beside the fastest plan of cuDNN 9.14 (journals short, it3, mission, n6 of
- * results/h200):
+ * Measured, H200, f16, hot, us, beside the fastest plan of cuDNN 9.14 (journals short, it3 and mission of
+ * results/h200; 64x2048: 64 queries over 2048 keys):
  *
  *   B,H,S,D             here   wgmma  cuDNN       B,H,S,D              here   wgmma  cuDNN
  *   1,1,64,64           2.48   3.29   2.57        1,8,512,64           4.69   5.87   7.22
@@ -43,11 +43,11 @@
  *   4,16,64,64          3.04   3.82   2.95        2,8,777,64 causal    8.75   9.21   13.0
  *   4,16,64,64 causal   3.33   3.98   3.08
  *
- *   cuDNN is faster with 64 keys in 64 blocks or so: its kernel there is one of mma.sync, without clusters.
+ *   cuDNN is faster at 4,16,64,64, where its kernel is one of mma.sync, without clusters.
  *
- * Rungs, us at 1,1,128,64 and at 1,8,512,64. A clock inside the kernel showed that a launch begins with cold
- * instruction and constant caches, and that code which runs once costs 2.5 clocks an instruction. So each rung has
- * less code:
+ * Rungs, measured before the table, us at 1,1,128,64 and at 1,8,512,64. A clock inside the kernel showed that a
+ * launch begins with cold instruction and constant caches, and that code which runs once costs 2.5 clocks an
+ * instruction. So each rung has less code:
  *
  *   mma.sync, 16 rows a warp; cp.async by all threads; counts in the argument       3.23   6.23
  *     3300 instructions; loads are asked for after 1250 to 2280 clocks, merging takes 1600 to 3300

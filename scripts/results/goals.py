@@ -1,5 +1,5 @@
-"""results/<gpu>/goals.md: rates that were aimed at before their kernels were written (goal_list.json), in a burst and steady, and what bounds
-the rows that miss them."""
+"""results/<gpu>/goals.md: figures that kernels were to reach (goal_list.json), in a burst (hot) and steady, and what limits the kernels that
+miss them."""
 from lib.files import read_json
 from lib.program import INPUT, Failure
 from lib.tables import percent, significant, table
@@ -7,7 +7,8 @@ from lib.tables import percent, significant, table
 SCHEMA = "attnbench.goals/1"
 MODES = {"burst": "hot", "steady": "steady"}
 RATES = {"tflop_per_s": ("TFLOP/s", 0), "gb_per_s": ("TB/s", 2)}  # unit, digits
-COLUMNS = ["problem", "what", "best known before", "goal", "burst", "steady", "reached"]
+CLOSE = 0.01  # of the goal; another run may lie on its other side
+COLUMNS = ["problem", "variant", "what", "known before", "goal", "burst", "steady", "reached"]
 
 
 # ---- goal_list.json, which is written by hand -----------------------------------------------------------------------
@@ -28,8 +29,8 @@ def check_goal(goal, where):
     missing = [key for key in ("problem", "row") if not isinstance(goal.get(key), str)]
     if missing:
         raise Failure(INPUT, f'{where}: a goal has no "{missing[0]}"')
-    bounds = [key for key in ("least", "most") if isinstance(goal.get(key), (int, float))]
-    if len(bounds) != 1:
+    given = [key for key in ("least", "most") if isinstance(goal.get(key), (int, float))]
+    if len(given) != 1:
         raise Failure(INPUT, f'{where}, {goal["problem"]}: give one number, "least" or "most"')
     if goal.get("figure") not in FIGURES:
         raise Failure(INPUT, f'{where}, {goal["problem"]}: "figure" must be one of {", ".join(FIGURES)}')
@@ -142,19 +143,43 @@ def modes_reached(goal, values):
     return [name for name, value in values.items() if value is not None and holds(goal, value)]
 
 
+def is_reached(goal, values):
+    """In every mode that was measured."""
+    return modes_reached(goal, values) == [name for name, value in values.items() if value is not None]
+
+
+def is_close(goal, values):
+    """Is one of the figures so near to the goal that another run may lie on its other side?"""
+    aim = goal.get("least", goal.get("most"))
+    return any(value is not None and abs(value / aim - 1) < CLOSE for value in values.values())
+
+
 def verdict(goal, values):
-    reached, measured = modes_reached(goal, values), [name for name, value in values.items() if value is not None]
-    if not reached:
-        return "no"
-    return "yes" if reached == measured else f"{' and '.join(reached)} only"
+    reached, missing = modes_reached(goal, values), [name for name, value in values.items() if value is None]
+    said = "no" if not reached else "yes" if len(reached) == len(MODES) else f"{reached[0]} only"
+    if reached and missing:
+        said = f"{reached[0]}; {missing[0]} not measured"
+    return said + (" (close)" if is_close(goal, values) else "")
+
+
+def variants_of(goal):
+    """The variant of the row, and of what it is compared with where that is another one."""
+    if goal["figure"] == "least_speedup":
+        return f"`{goal['row'].split()[-1]}`"
+    own, other = (list(dict.fromkeys(cell.split()[-1] for cell in goal[key].split(" + "))) if key in goal else [] for key in ("row", "over"))
+    names = " + ".join(f"`{name}`" for name in own)
+    return names if not other or other == own else f"{names} over {' + '.join(f'`{name}`' for name in other)}"
+
+
+def what_of(goal):
+    return FIGURES[goal["figure"]][0].format(than=goal.get("than", "-"))
 
 
 def line(goal, values):
-    sign, bound = ("at least", goal["least"]) if "least" in goal else ("at most", goal["most"])
+    sign, aim = ("at least", goal["least"]) if "least" in goal else ("at most", goal["most"])
     unit = f" {RATES[goal['figure']][0]}" if goal["figure"] in RATES else ""
-    what = FIGURES[goal["figure"]][0].format(than=goal.get("than", "-"))
-    return [goal["problem"], what, goal.get("known", "-"), f"{sign} {bound}{unit}", *(written(goal, values[name]) for name in MODES),
-            verdict(goal, values)]
+    return [goal["problem"], variants_of(goal), what_of(goal), goal.get("known", "-"), f"{sign} {aim}{unit}",
+            *(written(goal, values[name]) for name in MODES), verdict(goal, values)]
 
 
 # ---- the misses -------------------------------------------------------------------------------------------------
@@ -182,41 +207,55 @@ def bound(row):
     return f"attnbench: {said['text']}." if said else ""
 
 
-def miss(reports, goal, rows):
-    parts = [goal.get("reason", ""), *(bound(row) for row in rows), *(counted(reports, row) for row in rows)]
-    return f"- **{goal['problem']}.** {' '.join(part for part in parts if part)}"
+def miss(reports, goals, rows):
+    """goals: all of a problem that are missed for reasons of their own."""
+    reasons = dict.fromkeys(goal["reason"] for goal in goals if "reason" in goal)
+    parts = [*reasons, *(bound(row) for row in rows), *(counted(reports, row) for row in rows)]
+    return f"- **{goals[0]['problem']}.** {' '.join(part for part in parts if part)}"
 
 
 def is_power(goal, values, rows):
-    """Is the goal missed steadily alone, at the power limit, and is that the whole reason?"""
-    return "reason" not in goal and modes_reached(goal, values) == ["burst"] and any((row.get("bound_by") or {}).get("limit") == "power" for row in rows)
+    """Is the goal missed in the steady mode only, at the power limit, and is no other reason given?"""
+    return "reason" not in goal and modes_reached(goal, values) == ["burst"] and any(
+        (row.get("bound_by") or {}).get("limit") == "power" for row in rows)
 
 
 def miss_list(reports, missed, where):
-    """missed: (goal, values) of a group. A problem is listed once."""
-    kept_down, listed = [], {}
+    """missed: (goal, values) of a group. Goals of one problem share a line."""
+    at_power, listed = [], {}
     for goal, values in missed:
         rows = rows_meant(reports, goal, where)
         if is_power(goal, values, rows):
-            kept_down.append(goal["problem"])
+            at_power.append(goal["problem"])
         else:
-            listed.setdefault(goal["problem"], miss(reports, goal, rows))
-    if kept_down:
-        listed[""] = f"- Steady, the power limit lowers the clock below what the goal needs: {'; '.join(dict.fromkeys(kept_down))}."
-    return "\n".join(listed.values())
+            listed.setdefault(goal["problem"], ([], rows))[0].append(goal)
+    lines = [miss(reports, goals, rows) for goals, rows in listed.values()]
+    if at_power:
+        lines.append("- **Reached in a burst and missed steady, where the power limit holds the clock down:** "
+                     f"{'; '.join(dict.fromkeys(at_power))}.")
+    return "\n".join(lines)
+
+
+def measured(reports, group, where):
+    """(goal, {mode: figure or None}) of each goal."""
+    return [(goal, {name: figure(reports, goal, mode, where) for name, mode in MODES.items()}) for goal in group["goals"]]
 
 
 def group_blocks(reports, group, where):
-    lines, missed = [], []
-    for goal in group["goals"]:
-        values = {name: figure(reports, goal, mode, where) for name, mode in MODES.items()}
-        lines.append(line(goal, values))
-        if verdict(goal, values) != "yes":
-            missed.append((goal, values))
-    made = [f"## {group['title']}", table(COLUMNS, lines, ["goal", "burst", "steady"])]
-    return made + (["What bounds the rows that are not reached, or in a burst alone:", miss_list(reports, missed, where)] if missed else [])
+    found = measured(reports, group, where)
+    missed = [(goal, values) for goal, values in found if not is_reached(goal, values)]
+    made = [f"## {group['title']}", table(COLUMNS, [line(*one) for one in found], ["goal", "burst", "steady"])]
+    return made + (["What limits the kernels that miss a goal:", miss_list(reports, missed, where)] if missed else [])
+
+
+def summary(reports, document, where):
+    found = [one for group in document["groups"] for one in measured(reports, group, where)]
+    reached = sum(is_reached(*one) for one in found)
+    burst = sum(not is_reached(*one) and modes_reached(*one) == ["burst"] for one in found)
+    return (f"Of {len(found)} goals {reached} are reached in every mode that was measured, {burst} in a burst only, and "
+            f"{len(found) - reached - burst} are missed.")
 
 
 def blocks(reports, document, where):
     """The page's text under its title. `document`: goal_list.json."""
-    return [document["about"], *(block for group in document["groups"] for block in group_blocks(reports, group, where))]
+    return [summary(reports, document, where), *document["about"], *(block for group in document["groups"] for block in group_blocks(reports, group, where))]

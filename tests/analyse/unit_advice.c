@@ -497,7 +497,10 @@ TEST(warps_that_share_rows_are_not_told_to_keep_scores_in_registers) {
 /* The shared memory that tiles leave may be for merging partial results, where a thread has registers for scores,
  * weights and output: 128 rows of 4 warps and tiles of 64 keys at D = 64 need 96 + 64 and some more. */
 TEST(kernels_with_registers_for_all_are_not_told_to_use_them) {
-  static const struct { uint32_t registers; bool is_advised; } cases[] = {{150, true}, {240, false}};
+  static const struct {
+    uint32_t registers;
+    bool is_advised;
+  } cases[] = {{150, true}, {240, false}};
   for (size_t i = 0; i < ROWS_COUNT(cases); i++) {
     struct row_spec spec = tensor_row(128, 4096, 132, 4000);
     spec.registers = cases[i].registers;
