@@ -15,8 +15,9 @@ COLUMNS = ["problem", "variant", "what", "known before", "goal", "burst", "stead
 
 def read(path):
     document = read_json(path)
-    if not isinstance(document, dict) or document.get("schema") != SCHEMA or not isinstance(document.get("groups"), list):
-        raise Failure(INPUT, f'{path}: not a list of goals; it needs "schema": "{SCHEMA}" and "groups"')
+    if not isinstance(document, dict) or document.get("schema") != SCHEMA or not all(
+            isinstance(document.get(key), list) for key in ("about", "groups")):
+        raise Failure(INPUT, f'{path}: not a list of goals; it needs "schema": "{SCHEMA}", and the lists "about" and "groups"')
     for group in document["groups"]:
         if not isinstance(group, dict) or not isinstance(group.get("title"), str) or not isinstance(group.get("goals"), list):
             raise Failure(INPUT, f'{path}: a group needs "title" and "goals"')

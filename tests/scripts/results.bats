@@ -217,6 +217,7 @@ TABLE
     refused 7 "$text" --check
   done <<'TABLE'
 s/attnbench.goals.1/attnbench.table\/1/|goal_list.json: not a list of goals
+s/"about"/"said"/|goal_list.json: not a list of goals
 0,/"title"/s//"name"/|goal_list.json: a group needs "title" and "goals"
 0,/"problem"/s//"about"/|Prefill: a goal has no "problem"
 0,/"least": 1.18/s//"least": "1.18"/|give one number, "least" or "most"
