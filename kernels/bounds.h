@@ -93,6 +93,18 @@ static inline ATTN_HD double compare_tanh_error(enum attn_dtype dtype) {
   }
   return 0x1p-22;
 }
+/* What a hyperbolic tangent may be off by besides, however small it is: 1 - 2 / (1 + e^2x) in fp32 rounds numbers
+ * near
+ * 1. Beside that of a 16-bit output this is nothing, but a log-sum-exp is fp32. */
+static inline ATTN_HD double compare_tanh_rounding(enum attn_dtype dtype) {
+  switch (dtype) {
+    case ATTN_F16:
+    case ATTN_BF16:
+    case ATTN_E4M3: return 0x1p-22;
+    case ATTN_F32: break;
+  }
+  return 0;
+}
 
 /* What a sum over keys, or over D, may lose by being cut: the relative units for terms of one sign and for terms that
  * cancel, by results/check.md. */
@@ -134,6 +146,7 @@ static inline ATTN_HD struct compare_bound compare_bound_of(const struct toleran
   const double weight = is_e4m3 ? compare_e4m3_weight(t, p, row) : 0;
   const double fp32 = t->relative + 0x1p-24 * steps + cap_error;
   const double lse_steps = 8 + 2 * sqrt((double)keys) + 2 * sqrt(depth) * (row->q_size + row->largest);
+  const double lse_cap = p->softcap > 0 ? compare_tanh_rounding(p->dtype) * p->softcap : 0;
   /* Without a sink some weight is 1, and those below the smallest number of the type are nothing beside it. With one,
    * all weights may be that small, and each of them may be rounded to 0. */
   const double beside_sink = p->sink ? t->absolute * sqrt((double)keys * row->value_square) : 0;
@@ -152,8 +165,9 @@ static inline ATTN_HD struct compare_bound compare_bound_of(const struct toleran
   const double absolute = t->absolute + (p->sink ? 0x1p-126 * sqrt((double)keys) : 0);
   /* Outliers of V are in a few columns, and so are the errors of their weights. */
   const double even = COMPARE_ELEMENT_SPREAD / sqrt(columns), share = p->outliers > 0 && even < 1 ? 1 : even;
-  const struct compare_bound bound = {unit,    share * error, error,    absolute,
-                                      columns, spread,        cut.mean, 0x1p-24 * lse_steps + score_cut + cap_error};
+  const struct compare_bound bound = {
+      unit,    share * error, error,    absolute,
+      columns, spread,        cut.mean, 0x1p-24 * lse_steps + score_cut + cap_error + lse_cap};
   return bound;
 }
 
