@@ -82,28 +82,21 @@ static inline double compare_step_keys(uint32_t cc_major) { return cc_major >= 9
 /* After so many keys at the latest, a sum over keys is to be added to one of 24 bits. */
 #define COMPARE_E4M3_PROMOTED 512.0
 
-/* The relative error that a hyperbolic tangent may have. Kernels for 16-bit types use the GPU's own instruction,
- * tanh.approx.f32, which is off by 2^-11 at most; f32 has to be right to a few roundings. */
-static inline ATTN_HD double compare_tanh_error(enum attn_dtype dtype) {
+/* What a hyperbolic tangent may be off by: relative to itself, and besides however small it is. */
+struct compare_tanh {
+  double relative, absolute;
+};
+/* Kernels for 16-bit types use the GPU's own instruction, tanh.approx.f32, which is off by 2^-11 at most, or
+ * 1 - 2 / (1 + e^2x) in fp32, which rounds numbers near 1. f32 has to be right to a few roundings. */
+static inline ATTN_HD struct compare_tanh compare_tanh_of(enum attn_dtype dtype) {
+  struct compare_tanh error = {0x1p-22, 0};
   switch (dtype) {
     case ATTN_F16:
     case ATTN_BF16:
-    case ATTN_E4M3: return 0x1p-11;
+    case ATTN_E4M3: error.relative = 0x1p-11, error.absolute = 0x1p-22; break;
     case ATTN_F32: break;
   }
-  return 0x1p-22;
-}
-/* What a hyperbolic tangent may be off by besides, however small it is: 1 - 2 / (1 + e^2x) in fp32 rounds numbers
- * near
- * 1. Beside that of a 16-bit output this is nothing, but a log-sum-exp is fp32. */
-static inline ATTN_HD double compare_tanh_rounding(enum attn_dtype dtype) {
-  switch (dtype) {
-    case ATTN_F16:
-    case ATTN_BF16:
-    case ATTN_E4M3: return 0x1p-22;
-    case ATTN_F32: break;
-  }
-  return 0;
+  return error;
 }
 
 /* What a sum over keys, or over D, may lose by being cut: the relative units for terms of one sign and for terms that
@@ -142,11 +135,15 @@ static inline ATTN_HD struct compare_bound compare_bound_of(const struct toleran
   const double depth = (double)p->D, columns = (double)attn_columns(p, ATTN_O), spread = sqrt(row->spread_square);
   const double steps = 8 + 2 * sqrt((double)keys) + 2 * sqrt(depth) * (1 + row->largest);
   /* An absolute error of a score is a relative error of its weight. */
-  const double cap_error = p->softcap > 0 ? compare_tanh_error(p->dtype) * row->largest : 0;
+  const struct compare_tanh tanh_error = compare_tanh_of(p->dtype);
+  const double cap_error = p->softcap > 0 ? tanh_error.relative * row->largest : 0;
   const double weight = is_e4m3 ? compare_e4m3_weight(t, p, row) : 0;
   const double fp32 = t->relative + 0x1p-24 * steps + cap_error;
   const double lse_steps = 8 + 2 * sqrt((double)keys) + 2 * sqrt(depth) * (row->q_size + row->largest);
-  const double lse_cap = p->softcap > 0 ? compare_tanh_rounding(p->dtype) * p->softcap : 0;
+  /* Nothing beside the error of a 16-bit output, but a log-sum-exp is fp32. Scores that
+   * are off by more than `relative` would make the output wrong. */
+  const double cap_rounding = p->softcap > 0 ? tanh_error.absolute * p->softcap : 0,
+               lse_cap = cap_rounding < t->relative ? cap_rounding : t->relative;
   /* Without a sink some weight is 1, and those below the smallest number of the type are nothing beside it. With one,
    * all weights may be that small, and each of them may be rounded to 0. */
   const double beside_sink = p->sink ? t->absolute * sqrt((double)keys * row->value_square) : 0;

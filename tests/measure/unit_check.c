@@ -63,9 +63,8 @@ TEST(a_log_sum_exp_is_held_against_what_fp32_costs) {
   assert_true(fabs(compared(7 + 3 * bound, 7).max_bound_ratio - 3) < 1e-6);
 }
 
-/* One key, whose score of 0.0001 is its log-sum-exp, computed as cap (1 - 2 / (1 + e^(2 score / cap))) in fp32 with
- * errors of `roundings` units of numbers near 1. */
-static bool is_capped_score_right(enum attn_dtype dtype, float cap, double roundings) {
+/* One key, whose score of 0.0001 is its log-sum-exp, with an error of so much. */
+static bool is_capped_score_right(enum attn_dtype dtype, float cap, double error) {
   const struct reference_row row = {.spread_square = 1, .largest = 1e-4, .lse = 1e-4, .q_size = 1e-4};
   struct attn_problem problem = ATTN_DENSE(1, 1, 1, 1, 1, 128, dtype, false);
   const struct tolerance tolerance = compare_tolerance(dtype);
@@ -73,15 +72,21 @@ static bool is_capped_score_right(enum attn_dtype dtype, float cap, double round
   const struct compare_bound bound = compare_bound_of(&tolerance, &problem, 1, &row);
   struct compare_partial partial;
   compare_start(&partial);
-  compare_lse(&partial, &bound, 0, 1e-4 + 50 * roundings * 0x1p-24, 1e-4);
+  compare_lse(&partial, &bound, 0, 1e-4 + error, 1e-4);
   return partial.result.lse.bad_rows == 0;
 }
 
 TEST(a_log_sum_exp_of_capped_scores_may_be_off_by_what_tanh_rounds) {
-  assert_true(is_capped_score_right(ATTN_F16, 50, 3.5) && is_capped_score_right(ATTN_BF16, 50, -3.5));
-  assert_false(is_capped_score_right(ATTN_F16, 50, 5) || is_capped_score_right(ATTN_BF16, 50, -5));
-  assert_false(is_capped_score_right(ATTN_F16, 0, 3.5) || is_capped_score_right(ATTN_F16, 5, 3.5));
-  assert_false(is_capped_score_right(ATTN_F32, 50, 3.5));
+  const double rounding = 50 * 0x1p-24; /* of 50 (1 - 2 / (1 + e^(2 score / 50))) in fp32 */
+  assert_true(is_capped_score_right(ATTN_F16, 50, 3.5 * rounding) &&
+              is_capped_score_right(ATTN_BF16, 50, -3.5 * rounding));
+  assert_false(is_capped_score_right(ATTN_F16, 50, 5 * rounding) ||
+               is_capped_score_right(ATTN_BF16, 50, -5 * rounding));
+  assert_false(is_capped_score_right(ATTN_F16, 0, 3.5 * rounding) ||
+               is_capped_score_right(ATTN_F16, 5, 3.5 * rounding));
+  assert_false(is_capped_score_right(ATTN_F32, 50, 3.5 * rounding));
+  /* With whatever cap, no more than an output of the type may be off by. */
+  assert_true(is_capped_score_right(ATTN_F16, 1e6, 0.0004) && !is_capped_score_right(ATTN_F16, 1e6, 0.001));
 }
 
 /* How far a row of e4m3 with one key and a sink of the same score may be off, relative to its output; D = 128. */
