@@ -39,23 +39,15 @@ def check_goal(goal, where):
 
 # ---- figures: of a goal's rows in one mode; None where that mode was not measured --------------------------------
 
-def row_of(reports, cell, where):
-    words = cell.split()
-    row = reports.row(*words) if len(words) == 3 else None
-    if row is None:
-        raise Failure(INPUT, f'{where}: no report has times of "{cell}"; write "sweep case variant" of a measured row')
-    return row
-
-
 def total_us(reports, cells, mode, where):
     """The sum of the medians of rows, "A + B"."""
-    times = [(row_of(reports, cell, where)["time"].get(mode) or {}).get("median_us") for cell in cells.split(" + ")]
+    times = [(reports.cell(cell, where)["time"].get(mode) or {}).get("median_us") for cell in cells.split(" + ")]
     return None if None in times else sum(times)
 
 
 def rate(key):
     def figure(reports, goal, mode, where):
-        value = row_of(reports, goal["row"], where)[key].get(mode)
+        value = reports.cell(goal["row"], where)[key].get(mode)
         return value / 1000 if value and key == "gb_per_s" else value
     return figure
 
@@ -71,36 +63,38 @@ def speed_ratio(reports, goal, mode, where):
     return 1 / ratio if ratio else None
 
 
-def rate_ratio(reports, goal, mode, where):
-    """The row's TFLOP/s over those of `over`, which is another problem."""
-    own, other = (row_of(reports, goal[key], where)["tflop_per_s"].get(mode) for key in ("row", "over"))
-    return own / other if own and other else None
-
-
-def bytes_ratio(reports, goal, mode, where):
-    own, other = (row_of(reports, goal[key], where)["gb_per_s"].get(mode) for key in ("row", "over"))
-    return own / other if own and other else None
+def rate_ratio(key):
+    """The row's rate over that of `over`, which is another problem."""
+    def figure(reports, goal, mode, where):
+        own, other = (reports.cell(goal[side], where)[key].get(mode) for side in ("row", "over"))
+        return own / other if own and other else None
+    return figure
 
 
 def over_floor(reports, goal, mode, where):
     """The row's time over the largest of its compute and memory floors."""
-    roof = row_of(reports, goal["row"], where)["roof"].get(mode)
+    roof = reports.cell(goal["row"], where)["roof"].get(mode)
     return roof["floor_ratio"] if roof else None
 
 
 def speedup(reports, goal, mode, where):
     """The reference's time over the row's, timed in turns."""
-    against = (row_of(reports, goal["row"], where)["speedup_vs"] or {}).get(mode)
+    against = (reports.cell(goal["row"], where)["speedup_vs"] or {}).get(mode)
     return against["ratio"] if against else None
 
 
 def least_speedup(reports, goal, mode, where):
     """Of a sweep: the smallest ratio to the reference in turns that the variant has in any case."""
     sweep, variant = (goal["row"].split() + [None])[:2]
-    rows = [row for row in reports.rows(sweep) if row["variant"] == variant and (row["speedup_vs"] or {}).get(mode)]
-    if not rows and mode == MODES["burst"]:
-        raise Failure(INPUT, f'{where}: no report has ratios of "{goal["row"]}"; write "sweep variant"')
-    return min((row["speedup_vs"][mode]["ratio"] for row in rows), default=None)
+    ratios = []
+    for row in reports.rows(sweep):
+        if row["variant"] != variant:
+            continue
+        against = (reports.cell(f"{sweep} {row['key']} {variant}", where)["speedup_vs"] or {}).get(mode)
+        ratios += [against["ratio"] if against else None]
+    if mode == MODES["burst"] and (not ratios or None in ratios):
+        raise Failure(INPUT, f'{where}: no report has ratios of "{goal["row"]}" in each case; write "sweep variant"')
+    return None if None in ratios else min(ratios)
 
 
 # kind: (what the column says, how to compute it)
@@ -109,8 +103,8 @@ FIGURES = {
     "gb_per_s": ("rate", rate("gb_per_s")),
     "time_ratio": ("time over {than}", time_ratio),
     "speed_ratio": ("speed over {than}", speed_ratio),
-    "rate_ratio": ("TFLOP/s over {than}", rate_ratio),
-    "bytes_ratio": ("GB/s over {than}", bytes_ratio),
+    "rate_ratio": ("TFLOP/s over {than}", rate_ratio("tflop_per_s")),
+    "bytes_ratio": ("GB/s over {than}", rate_ratio("gb_per_s")),
     "over_floor": ("time over the roofs' floor", over_floor),
     "speedup": ("speed over {than}, in turns", speedup),
     "least_speedup": ("speed over {than}, in turns, the least case", least_speedup),
@@ -187,7 +181,7 @@ def line(goal, values):
 
 def rows_meant(reports, goal, where):
     """The rows of a goal's "row"; none for a whole sweep."""
-    return [] if goal["figure"] == "least_speedup" else [row_of(reports, cell, where) for cell in goal["row"].split(" + ")]
+    return [] if goal["figure"] == "least_speedup" else [reports.cell(cell, where) for cell in goal["row"].split(" + ")]
 
 
 def counted(reports, row):
@@ -242,15 +236,13 @@ def measured(reports, group, where):
     return [(goal, {name: figure(reports, goal, mode, where) for name, mode in MODES.items()}) for goal in group["goals"]]
 
 
-def group_blocks(reports, group, where):
-    found = measured(reports, group, where)
-    missed = [(goal, values) for goal, values in found if not is_reached(goal, values)]
-    made = [f"## {group['title']}", table(COLUMNS, [line(*one) for one in found], ["goal", "burst", "steady"])]
+def group_blocks(reports, title, found, where):
+    missed = [one for one in found if not is_reached(*one)]
+    made = [f"## {title}", table(COLUMNS, [line(*one) for one in found], ["goal", "burst", "steady"])]
     return made + (["What limits the kernels that miss a goal:", miss_list(reports, missed, where)] if missed else [])
 
 
-def summary(reports, document, where):
-    found = [one for group in document["groups"] for one in measured(reports, group, where)]
+def summary(found):
     reached = sum(is_reached(*one) for one in found)
     burst = sum(not is_reached(*one) and modes_reached(*one) == ["burst"] for one in found)
     return (f"Of {len(found)} goals {reached} are reached in every mode that was measured, {burst} in a burst only, and "
@@ -259,4 +251,6 @@ def summary(reports, document, where):
 
 def blocks(reports, document, where):
     """The page's text under its title. `document`: goal_list.json."""
-    return [summary(reports, document, where), *document["about"], *(block for group in document["groups"] for block in group_blocks(reports, group, where))]
+    groups = [(group["title"], measured(reports, group, where)) for group in document["groups"]]
+    return [summary([one for _, found in groups for one in found]), *document["about"],
+            *(block for title, found in groups for block in group_blocks(reports, title, found, where))]

@@ -1,4 +1,5 @@
 """The committed measurements of one GPU, by sweep and by (case, variant)."""
+from lib.program import INPUT, Failure
 from lib.reports import hot_us, is_vendors, speedup
 
 TORCH = "torch_"
@@ -22,6 +23,16 @@ class Reports:
             if row["key"] == key and row["variant"] == variant and row["time"]:
                 return row
         return None
+
+    def cell(self, text, where):
+        """The timed row of "SWEEP KEY VARIANT", as pages that are written by hand name it."""
+        words = text.split()
+        row = self.row(*words) if len(words) == 3 else None
+        if row is None:
+            raise Failure(INPUT, f'{where}: no report has times of "{text}"; write "sweep case variant" of a measured row')
+        if row["status"] != "ok":
+            raise Failure(INPUT, f'{where}: "{text}" is {row["status"]}; name a row that is ok')
+        return row
 
     def find(self, sweeps, key, variants):
         """(sweep, row) of the first of these sweeps that timed one of these names for a variant; (None, None)."""

@@ -162,13 +162,7 @@ def scaling_blocks(reports):
 
 def figure(reports, text, where):
     """A time, from "sweep case variant", or the quotient of two of them with a slash between."""
-    times = []
-    for cell in text.split(" / "):
-        words = cell.split()
-        row = reports.row(*words) if len(words) == 3 else None
-        if row is None:
-            raise Failure(INPUT, f'{where}: no report has times of "{cell}"; write "sweep case variant" of a measured row')
-        times.append(hot_us(row))
+    times = [hot_us(reports.cell(cell, where)) for cell in text.split(" / ")]
     return f"{microseconds(times[0])} us" if len(times) == 1 else ratio(times[0] / times[1])
 
 

@@ -138,15 +138,23 @@ refused() {
   expect_err_lines 1
 }
 
+# refused_changes FILE: the copy's script refuses each of stdin's lines, "CHANGE|TEXT": FILE as sed's
+# CHANGE leaves it is an error that says TEXT. FILE is put back afterwards.
+refused_changes() {
+  local file=$1 change text
+  cp "$file" "$TMP/unchanged"
+  while IFS='|' read -r change text; do
+    sed "$change" "$TMP/unchanged" >"$file"
+    refused 7 "$text" --check
+  done
+  cp "$TMP/unchanged" "$file"
+}
+
 @test "what the page cannot be made from is an error that names it, and nothing is written" {
   copy_tree
   gpu=$TMP/copy/results/h200
   cp "$TMP/copy/README.md" "$TMP/readme"
-  cp "$gpu/ladder.json" "$TMP/ladder.json"
-  while IFS='|' read -r change text; do
-    sed "$change" "$TMP/ladder.json" >"$gpu/ladder.json"
-    refused 7 "$text" --check
-  done <<'TABLE'
+  refused_changes "$gpu/ladder.json" <<'TABLE'
 s/attnbench.ladder.1/attnbench.report\/1/|ladder.json: not predictions
 s/"sources"/"source"/|has no "sources"
 0,/"what"/s//"that"/|has no "what"
@@ -154,7 +162,6 @@ s/"sources"/"source"/|has no "sources"
 0,/"over": "[^"]*"/s//"over": "nobody"/|is over nobody, which is not a rung of this ladder
 0,/\[1.85, 1.85\]/s//"fast"/|fast is not a prediction
 TABLE
-  cp "$TMP/ladder.json" "$gpu/ladder.json"
   sed -i 's/-- end headline --/-- headline --/' "$TMP/copy/README.md"
   refused 7 'README.md: block headline has no <!-- end headline -->' --check
   cp "$TMP/readme" "$TMP/copy/README.md"
@@ -194,12 +201,7 @@ differs: results/h200/counters.md' ] || fail "something else differs"
 
 @test "the claims beside the measurements need rows that were measured" {
   copy_tree
-  claims=$TMP/copy/results/h200/origins.json
-  cp "$claims" "$TMP/claims"
-  while IFS='|' read -r change text; do
-    sed "$change" "$TMP/claims" >"$claims"
-    refused 7 "$text" --check
-  done <<'TABLE'
+  refused_changes "$TMP/copy/results/h200/origins.json" <<'TABLE'
 s/attnbench.origins.1/attnbench.table\/1/|origins.json: not a list of claims
 0,/full serial/s//full nobody/|origins.json: no report has times of "v3 B8.H16.Hkv16.Sq512.Skv512.D64.f16.full nobody"
 0,/"claim"/s//"said"/|origins.json: a row needs "report"
@@ -210,12 +212,7 @@ TABLE
 
 @test "goals need rows that were measured, and one bound each" {
   copy_tree
-  goals=$TMP/copy/results/h200/goal_list.json
-  cp "$goals" "$TMP/goals"
-  while IFS='|' read -r change text; do
-    sed "$change" "$TMP/goals" >"$goals"
-    refused 7 "$text" --check
-  done <<'TABLE'
+  refused_changes "$TMP/copy/results/h200/goal_list.json" <<'TABLE'
 s/attnbench.goals.1/attnbench.table\/1/|goal_list.json: not a list of goals
 s/"about"/"said"/|goal_list.json: not a list of goals
 0,/"title"/s//"name"/|goal_list.json: a group needs "title" and "goals"
@@ -234,11 +231,12 @@ TABLE
 import sys
 sys.path[:0] = ["scripts", "scripts/results"]
 import goals
+from lib.program import Failure
 from measured import Reports
 def row(variant, hot, steady, limit=None):
     times = {"hot": {"median_us": hot}, "steady": {"median_us": steady} if steady else None}
     rates = {mode: time and 1000 / time["median_us"] for mode, time in times.items()}
-    return {"key": "B1.H1.Hkv1.Sq64.Skv64.D64.f16.full", "variant": variant, "time": times, "tflop_per_s": rates, "speedup_vs": None,
+    return {"key": "B1.H1.Hkv1.Sq64.Skv64.D64.f16.full", "variant": variant, "status": "ok", "time": times, "tflop_per_s": rates, "speedup_vs": None,
             "gb_per_s": rates, "bound_by": limit and {"limit": limit, "text": f"{limit} 90 %"}}
 rows = [row("fast", 1, 2, "power"), row("slow", 2, 3), row("once", 4, None)]
 counters = {"rows": [{"key": rows[0]["key"], "variant": "slow", "passes": [
@@ -268,6 +266,12 @@ two = [({"problem": "p", "row": cell("slow"), "figure": "tflop_per_s", "least": 
        for least, reason in ((7, "One."), (8, "Two."))]
 assert goals.miss_list(reports, two, "here").startswith("- **p.** One. Two. ncu: "), goals.miss_list(reports, two, "here")
 counted = reached(row=cell("slow"), least=9999)[1]
+wrong = {**rows[0], "variant": "wrong", "status": "wrong"}
+try:
+    goals.figure(Reports({"s": {"results": [wrong]}}), {"row": cell("wrong"), "figure": "tflop_per_s"}, "hot", "here")
+    raise AssertionError("a wrong row has a figure")
+except Failure as failure:
+    assert str(failure).endswith('wrong" is wrong; name a row that is ok'), failure
 assert counted == "- **p.** ncu: tensor pipe 50.0 %, issue slots 25.0 %, DRAM 2.00 TB/s; the most waits are `wait`, 12.5 %.", counted
 PY
 }
@@ -294,7 +298,7 @@ anchors() (
   local page
   page=results/h200/README.md
   # Without the table of sweeps, which has a line for each.
-  [ "$(grep -vc '^| \[`' "$page")" -lt 145 ] || fail "$page has $(wc -l <"$page") lines"
+  [ "$(grep -vc '^| \[`' "$page")" -lt 141 ] || fail "$page has $(wc -l <"$page") lines"
   [ "$(sed -n '/begin v3-output/,/end v3-output/p' README.md | wc -l)" -le 20 ] || fail "README's example is long"
 }
 
