@@ -99,28 +99,29 @@ struct form {
   const struct pass_metrics *pass;
   const struct device_info *device;
   unsigned covers;
-  uint32_t threads;
+  uint32_t slowest, threads; /* slowest: the pass, by its number */
   double registers, rows_per_thread, busy_threads;
   double uneven_share;
   bool is_vendors, is_tensor;
 };
 
 static struct form form_of(const struct record *r, const struct metrics *m, const struct device_info *device) {
-  const struct pass_record *main = &r->pass[rules_slowest_pass(r)];
+  const uint32_t slowest = rules_slowest_pass(r);
+  const struct pass_record *main = &r->pass[slowest];
   const uint32_t threads = main->pass.block[0] * main->pass.block[1], rows = main->pass.row_threads;
-  return (struct form){
-      .record = r,
-      .plan = &r->plan,
-      .pass = &m->pass[rules_slowest_pass(r)],
-      .device = device,
-      .covers = evidence_covers(r),
-      .threads = threads,
-      .registers = main->facts.registers,
-      .rows_per_thread = (double)r->plan.tile_q / rows,
-      .busy_threads = (double)(rows + main->pass.producer_threads) / threads,
-      .uneven_share = geometry_rules_uneven_share(&r->attn_case.shape, &m->pass[rules_slowest_pass(r)], device),
-      .is_vendors = (evidence_covers(r) & ATTN_COVERS_UNKNOWN) != 0,
-      .is_tensor = r->math == ATTN_MATH_TENSOR || r->math == ATTN_MATH_WGMMA};
+  return (struct form){.record = r,
+                       .plan = &r->plan,
+                       .pass = &m->pass[slowest],
+                       .device = device,
+                       .covers = evidence_covers(r),
+                       .slowest = slowest,
+                       .threads = threads,
+                       .registers = main->facts.registers,
+                       .rows_per_thread = (double)r->plan.tile_q / rows,
+                       .busy_threads = (double)(rows + main->pass.producer_threads) / threads,
+                       .uneven_share = geometry_rules_uneven_share(&r->attn_case.shape, &m->pass[slowest], device),
+                       .is_vendors = (evidence_covers(r) & ATTN_COVERS_UNKNOWN) != 0,
+                       .is_tensor = r->math == ATTN_MATH_TENSOR || r->math == ATTN_MATH_WGMMA};
 }
 
 /* ---- changes --------------------------------------------------------------------------------------------------- */
@@ -136,7 +137,7 @@ static bool shares_reads(const struct form *here, const struct form *there) {
 /* How unlike the work of the slowest pass's blocks is; 1 where it is not known. */
 static double work_ratio(const struct form *form) {
   struct balance balance;
-  balance_of(form->record, rules_slowest_pass(form->record), form->pass, form->device, &balance);
+  balance_of(form->record, form->slowest, form->pass, form->device, &balance);
   return balance.ratio;
 }
 

@@ -26,9 +26,9 @@ bool evidence_supports(const struct rules_row *, struct finding *);
 
 /* Bytes of a block's Q tile and of its K/V tiles in flight. */
 double evidence_tile_bytes(const struct record *);
-/* Do scores, weights and output stay in registers? False only where it is certain that they do not: a block's shared
- * memory holds more than these tiles, each warp has query rows of its own, so that no warp needs K/V tiles of its
- * own, and a thread has too few registers. For the pass that takes most of the time. */
+/* Do scores, weights and output stay in registers? False only if three things hold in the slowest pass
+ * (rules_slowest_pass): a block's shared memory is more than 1.25 times evidence_tile_bytes; no two warps share query
+ * rows, so that no warp needs K/V tiles of its own; and a thread has too few registers for all three. */
 bool evidence_in_registers(const struct record *);
 /* The union of what the grid axes of all passes cover: bits of ATTN_COVERS_*. */
 unsigned evidence_covers(const struct record *);

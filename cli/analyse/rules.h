@@ -72,8 +72,8 @@ bool rules_worst_pass(const struct rules_row *, double (*badness)(const struct r
                       uint32_t *pass);
 /* Share of the row's time that a pass takes. */
 double rules_pass_share(const struct rules_row *, uint32_t pass);
-/* The pass that takes most of the time, which findings about the whole row name; if passes were not timed separately,
- * the first that works on query rows. */
+/* The pass that findings about the whole row name: of those that work on query rows, the one that takes most of the
+ * time; if passes were not timed separately, the first of them. */
 uint32_t rules_slowest_pass(const struct record *);
 
 /* The mode in which both rows of the pair were timed; false when there is none. */

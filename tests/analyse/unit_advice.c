@@ -473,6 +473,12 @@ TEST(a_promise_is_no_more_than_the_bytes_leave) {
   }
 }
 
+static bool is_told_to_use_registers(void) {
+  for (size_t i = 0; i < rows.findings[0].count; i++)
+    if (rows.findings[0].item[i].change == CHANGE_registers) return true;
+  return false;
+}
+
 /* Eight warps on 16 rows have a ring of tiles each: the shared memory of their block says nothing of scores. One warp
  * on them has one. */
 TEST(warps_that_share_rows_are_not_told_to_keep_scores_in_registers) {
@@ -487,10 +493,7 @@ TEST(warps_that_share_rows_are_not_told_to_keep_scores_in_registers) {
     rows.record[0].plan.tile_kv = 16;
     set_plan(0, 16, 1, 2);
     rows_derive(&rows, "h200", NULL);
-    bool advised = false;
-    for (size_t i = 0; i < rows.findings[0].count; i++)
-      advised = advised || rows.findings[0].item[i].change == CHANGE_registers;
-    if (advised != (warps == 1)) fail_msg("%u warps", warps);
+    if (is_told_to_use_registers() != (warps == 1)) fail_msg("%u warps", warps);
   }
 }
 
@@ -510,10 +513,7 @@ TEST(kernels_with_registers_for_all_are_not_told_to_use_them) {
     rows.record[0].plan.tile_kv = 64;
     set_plan(0, 128, 1, 2);
     rows_derive(&rows, "h200", NULL);
-    bool advised = false;
-    for (size_t f = 0; f < rows.findings[0].count; f++)
-      advised = advised || rows.findings[0].item[f].change == CHANGE_registers;
-    if (advised != cases[i].is_advised) fail_msg("%u registers", cases[i].registers);
+    if (is_told_to_use_registers() != cases[i].is_advised) fail_msg("%u registers", cases[i].registers);
   }
 }
 
