@@ -47,15 +47,13 @@ static const struct pick_rule rules[] = {
     {"decode_general",
      .when = {IS(CC, 90), IS(RAGGED, 0), BETWEEN(GROUP_ROWS, 17, 32), BETWEEN(PACKED_PERCENT, 95, 180),
               AT_LEAST(SKV, 4096), AT_LEAST(DRAM_PER_SM, 30)},
-     .why =
-         "compute capability 9.0, fast DRAM, 17 to 32 query rows share 4096 keys or more, 0.95 to 1.8 KV heads for "
-         "an SM: equal shares of the keys"},
+     .why = "compute capability 9.0, 30 GB/s of DRAM or more for an SM, 17 to 32 query rows share 4096 keys or more, "
+            "0.95 to 1.8 KV heads for an SM: equal shares of the keys"},
     {"decode_general",
      .when = {IS(CC, 90), IS(RAGGED, 0), BETWEEN(GROUP_ROWS, 17, 32), AT_LEAST(PACKED_PERCENT, 199),
               AT_LEAST(SKV, 4096), AT_LEAST(DRAM_PER_SM, 30)},
-     .why =
-         "compute capability 9.0, fast DRAM, 17 to 32 query rows share 4096 keys or more, two KV heads or more for "
-         "an SM: equal shares of the keys"},
+     .why = "compute capability 9.0, 30 GB/s of DRAM or more for an SM, 17 to 32 query rows share 4096 keys or more, "
+            "two KV heads or more for an SM: equal shares of the keys"},
     /* H100: 188 us against 194 of `wgmma_paged` (33 sequences of 8 KV heads: exactly two for each of 132 SMs). */
     {"decode_general",
      .when = {IS(CC, 90), IS(RAGGED, 0), BETWEEN(GROUP_ROWS, 17, 32), BETWEEN(PACKED_PERCENT, 199, 201),
@@ -87,8 +85,8 @@ static const struct pick_rule rules[] = {
     {"wgmma_paged",
      .when = {IS(RAGGED, 0), BETWEEN(GROUP_ROWS, 129, 256), AT_LEAST(PACKED_PERCENT, 70), BETWEEN(SKV, 1024, 4095),
               IS(CAUSAL, 0), AT_LEAST(DRAM_PER_SM, 30)},
-     .why = "compute capability 9.0, fast DRAM, no causal mask, 129 to 256 query rows share 1024 to 4095 keys: read "
-            "twice for all of them"},
+     .why = "compute capability 9.0, 30 GB/s of DRAM or more for an SM, no causal mask, 129 to 256 query rows "
+            "share 1024 to 4095 keys: read twice for all of them"},
     /* H100: 211 us against 254 of `wgmma` (64 queries of 64 heads), 166 against 179 (96 of 32): a tile of `wgmma` has
      * rows of one head only. */
     {"wgmma_paged",
@@ -103,7 +101,8 @@ static const struct pick_rule rules[] = {
      .why =
          "compute capability 9.0, 17 to 128 query rows share 16384 keys or more, KV heads for half of the SMs: read "
          "once for all of them"},
-    /* Without wgmma. H200: 137 us against 218 of `decode` (24 sequences of 4096 keys, 64 rows); H100: 169 and 225. */
+    /* For GPUs without wgmma, from times of an H200: 137 us against 218 of `decode` (24 sequences of 4096 keys, 64
+     * rows); H100: 169 and 225. */
     {"decode_general",
      .when = {IS(RAGGED, 0), BETWEEN(GROUP_ROWS, 17, 128), AT_LEAST(PACKED_PERCENT, 70), AT_LEAST(SKV, 1024)},
      .why =
@@ -124,13 +123,13 @@ static const struct pick_rule rules[] = {
      .when = {IS(CC, 90), IS(RAGGED, 0), BETWEEN(GROUP_ROWS, 17, 32), AT_LEAST(PACKED_PERCENT, 12),
               AT_LEAST(SKV, 16384), AT_LEAST(DRAM_PER_SM, 30)},
      .why =
-         "compute capability 9.0, fast DRAM, 17 to 32 query rows share 16384 keys or more: equal shares of the keys, "
-         "read once for all rows"},
+         "compute capability 9.0, 30 GB/s of DRAM or more for an SM, 17 to 32 query rows share 16384 keys or more: "
+         "equal shares of the keys, read once for all rows"},
     {"decode_general",
      .when = {IS(CC, 90), IS(RAGGED, 0), BETWEEN(GROUP_ROWS, 33, 128), AT_LEAST(PACKED_PERCENT, 6),
               AT_LEAST(SKV, 16384), AT_LEAST(DRAM_PER_SM, 30)},
-     .why = "compute capability 9.0, fast DRAM, 33 to 128 query rows share 16384 keys or more: equal shares of the "
-            "keys, read once for all rows"},
+     .why = "compute capability 9.0, 30 GB/s of DRAM or more for an SM, 33 to 128 query rows share 16384 keys or "
+            "more: equal shares of the keys, read once for all rows"},
     /* H100: 34 us against 42 of `decode` (four sequences of 4096 keys, 16 queries). */
     {"wgmma",
      .when = {IS(CC, 90), AT_LEAST(GROUP_ROWS, 49), BETWEEN(TILES_PERCENT, 90, 100), BETWEEN(SKV, 2048, 16383)},

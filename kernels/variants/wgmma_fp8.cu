@@ -180,8 +180,9 @@ static const attn_tunable tunables[] = {
              "fastest"},
     {.name = "splits",
      .max = (int32_t)wgmma_split::kSplitsMax,
-     .help = "the most blocks that share the keys of one q tile, whose results another pass merges; 1: no splits; 0: "
-             "what is fastest for the shape"},
+     .help =
+         "at most so many blocks share the keys of a q tile, and another pass merges their results; 1: no splits; "
+         "0: what is fastest for the shape"},
     {.name = nullptr},
 };
 
@@ -300,9 +301,10 @@ static const char *supports(const attn_problem *shape, const attn_tuning *tuning
   if (shape->Dv % 16 != 0) return "Dv must be a multiple of 16, as the copy engine takes whole 16-byte units";
   const Kernel *kernel = choose(*shape, *tuning, device->sms).kernel;
   if (kernel == nullptr && tuning->value[SPLITS] > 1)
-    return "no kernel that splits keys is compiled for these tunables at this D and Dv, or q tiles are cut into too "
-           "many "
-           "parts (over 16777215 in all, or 512 parts of a head if the batch is not ragged), so lower splits";
+    return "no kernel that splits keys is compiled for these tunables at this D and Dv, or q tiles have too many "
+           "parts "
+           "(more than 16777215 in all or, if the batch is not ragged, more than 512 parts for a head): lower splits "
+           "or set it to 0 or 1";
   if (kernel == nullptr)
     return "no kernel is compiled for these tunables at this D, Dv and batch: kernels/variants/wgmma_fp8.cu lists "
            "them";
