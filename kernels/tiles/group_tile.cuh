@@ -30,6 +30,7 @@ struct Shape {
   uint32_t groups = 1;  /* of a block: 1, 2 or 4 */
   uint32_t cluster = 1; /* blocks of a cluster: 1, 2 or 4 */
   bool wgmma = true;
+  bool one_tile = false; /* there are no more keys than a tile has: code without a loop, which is fetched sooner */
 };
 
 constexpr ATTN_HD uint32_t rows_of(const Shape &s) { return s.strips * kStripRows; }
@@ -153,7 +154,7 @@ struct Block {
   __device__ __forceinline__ Block(const GroupParams &params, unsigned char *smem)
       : a(params),
         base(smem),
-        behind_tiles((a.stages - 1) * S.groups * 2 * tile_bytes(S)),
+        behind_tiles(S.one_tile ? 0 : (a.stages - 1) * S.groups * 2 * tile_bytes(S)),
         warp(__shfl_sync(kFullWarp, threadIdx.x / kWarp, 0)),
         group(warp / S.strips),
         strip(warp % S.strips),
@@ -163,6 +164,10 @@ struct Block {
         head(blockIdx.x / S.cluster),
         batch(blockIdx.y),
         kv_matrix(batch * a.attention.Hkv + (uint32_t)(head * a.kv_head_factor >> 32)) {
+    if constexpr (S.one_tile) {
+      tiles = 1;
+      return;
+    }
     const uint32_t last = min(row0 + kRows, a.attention.Sq) - 1;
     const uint32_t all = ceil_div(visible_keys(a.attention, last), S.keys), first = group * S.cluster + rank;
     tiles = first < all ? (all - first - 1) / kShares + 1 : 0;
@@ -175,6 +180,7 @@ struct Block {
   }
   __device__ __forceinline__ unsigned char *q_tile() const { return base; }
   __device__ __forceinline__ unsigned char *k_tile(uint32_t i) const {
+    if constexpr (S.one_tile) return base + kAt.tiles;
     return base + kAt.tiles + (group * a.stages + i % 2) * 2 * tile_bytes(S);
   }
   __device__ __forceinline__ unsigned char *v_tile(uint32_t i) const { return k_tile(i) + tile_bytes(S); }
@@ -572,7 +578,7 @@ struct Fetches {
       hopper::barrier_publish();
       if (fetches_kv) {
 #pragma unroll 1
-        for (uint32_t i = 0; i < min(block.tiles, 2u); ++i) kv(block.strip, i);
+        for (uint32_t i = 0; i < (B::S.one_tile ? 1 : min(block.tiles, 2u)); ++i) kv(block.strip, i);
       } else {
         tile(0, block.q_tile(), barrier, B::kRows, block.row0, block.batch * block.a.attention.Hq + block.head);
         block.expect_parts();
@@ -601,8 +607,7 @@ __device__ __forceinline__ void attend_by_groups(const GroupParams &a, unsigned 
   const uint32_t row = block.strip_row(), row_keys = visible_keys(a.attention, row); /* all others attend as many */
   const float scale_log2 = a.attention.scale_log2;
   hopper::barrier_wait(ptx::shared_address(block.q_barrier()), 0);
-#pragma unroll 1
-  for (uint32_t i = 0; i < block.tiles; ++i) {
+  const auto attend = [&](uint32_t i) {
     const uint32_t first = block.first_key(i), parity = i / 2 % 2;
     hopper::barrier_wait(ptx::shared_address(block.k_barrier(i)), parity);
     rows.multiply_qk(block.q_tile(), block.k_tile(i));
@@ -610,7 +615,12 @@ __device__ __forceinline__ void attend_by_groups(const GroupParams &a, unsigned 
     rows.online_softmax(scale_log2, i == 0);
     hopper::barrier_wait(ptx::shared_address(block.v_barrier(i)), parity);
     rows.multiply_pv(block.v_tile(i), i != 0);
-    fetch.next(i);
+  };
+  if constexpr (B::S.one_tile) {
+    attend(0);
+  } else {
+#pragma unroll 1
+    for (uint32_t i = 0; i < block.tiles; ++i) attend(i), fetch.next(i);
   }
   block.finish(rows.o, rows.reference, rows.sum, at);
 }

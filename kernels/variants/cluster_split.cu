@@ -85,12 +85,14 @@ struct ClusterSplitKernel {
 
 constexpr ClusterSplitKernel kClusterSplitKernels[] = {
     {{.D = 64}, {.base = 271, .tile = 66, .block = 46, .block_tile = 23, .full = 74}},
+    {{.D = 64, .one_tile = true}, {.base = 250, .tile = 0, .block = 46, .block_tile = 23, .full = 60}},
     {{.D = 64, .cluster = 2}, {.base = 291, .tile = 65, .block = 45, .block_tile = 18, .full = 32}},
     {{.D = 64, .cluster = 4}, {.base = 288, .tile = 59, .block = 0, .block_tile = 49, .full = 82}},
     {{.D = 64, .groups = 2}, {.base = 313, .tile = 82, .block = 47, .block_tile = 71, .full = 70}},
     {{.D = 64, .groups = 2, .cluster = 2}, {.base = 347, .tile = 78, .block = 66, .block_tile = 52, .full = 34}},
     {{.D = 64, .groups = 2, .cluster = 4}, {.base = 319, .tile = 55, .block = 165, .block_tile = 62, .full = 132}},
     {{.D = 128}, {.base = 352, .tile = 86, .block = 106, .block_tile = 55, .full = 140}},
+    {{.D = 128, .one_tile = true}, {.base = 330, .tile = 0, .block = 106, .block_tile = 55, .full = 120}},
     {{.D = 128, .cluster = 2}, {.base = 371, .tile = 81, .block = 87, .block_tile = 109, .full = 76}},
     {{.D = 128, .cluster = 4}, {.base = 349, .tile = 70, .block = 248, .block_tile = 190, .full = 192}},
     {{.D = 128, .groups = 2}, {.base = 427, .tile = 105, .block = 335, .block_tile = 119, .full = 136}},
@@ -154,8 +156,8 @@ static bool cluster_split_fits(const Shape &s, const attn_problem &shape, const 
   };
   const bool wgmma =
       t.value[CLUSTER_SPLIT_WGMMA] == 0 ? cluster_split_runs_wgmma(device) : t.value[CLUSTER_SPLIT_WGMMA] == 2;
-  return s.D == shape.D && s.wgmma == wgmma && any_or(CLUSTER_SPLIT_GROUPS, s.groups) &&
-         any_or(CLUSTER_SPLIT_CLUSTER, s.cluster);
+  return s.D == shape.D && s.wgmma == wgmma && (!s.one_tile || shape.Skv <= s.keys) &&
+         any_or(CLUSTER_SPLIT_GROUPS, s.groups) && any_or(CLUSTER_SPLIT_CLUSTER, s.cluster);
 }
 
 static uint32_t cluster_split_stages(const attn_problem &shape, const Shape &s) {
