@@ -40,26 +40,26 @@ inline decltype(&cuTensorMapEncodeTiled) tensor_map_encoder() {
 
 /* The tensor of a view, [batch][heads][tokens][columns] of 16-bit elements, read in boxes of `box_rows` tokens (256
  * at most) by 64 columns of `box_heads` heads, with the 128-byte swizzle. Columns and strides are multiples of 8.
- * What a box holds outside of the tensor reads as zeros and is not written. */
+ * What a box holds outside of the tensor reads as zeros and is not written. `promotion`: what L2 fetches of memory
+ * when the copy engine asks for less; 256 bytes cost 7 % where K and V are read once (decode). */
 inline struct status tensor_map_make(CUtensorMap *map, const void *tensor, enum attn_dtype dtype,
-                                     const attn_view &view, uint32_t box_rows, uint32_t box_heads = 1) {
+                                     const attn_view &view, uint32_t box_rows, uint32_t box_heads = 1,
+                                     CUtensorMapL2promotion promotion = CU_TENSOR_MAP_L2_PROMOTION_L2_256B) {
   const auto encode = tensor_map_encoder();
   if (encode == nullptr)
     return status_make(STATUS_UNSUPPORTED, "the driver has no cuTensorMapEncodeTiled: it is older than CUDA 12.0");
   const cuuint64_t extent[4] = {view.columns, view.tokens, view.heads, view.batch};
   const cuuint64_t stride[3] = {2 * view.token_stride, 2 * view.head_stride, 2 * view.batch_stride};
   const cuuint32_t box[4] = {64, box_rows, box_heads, 1}, step[4] = {1, 1, 1, 1};
-  const CUresult result = encode(map, tensor_map_type(dtype), 4, const_cast<void *>(tensor), extent, stride, box,
-                                 step, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-                                 CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  const CUresult result =
+      encode(map, tensor_map_type(dtype), 4, const_cast<void *>(tensor), extent, stride, box, step,
+             CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, promotion, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result == CUDA_SUCCESS) return status_ok();
   return status_make(STATUS_DEVICE, "cuTensorMapEncodeTiled: error %d for [%u][%u][%u][%u] in boxes of %u rows",
                      (int)result, view.batch, view.heads, view.tokens, view.columns, box_rows);
 }
 
-/* The same of a dense tensor [matrices][rows][columns], which counts its heads through the batch. `promotion`: what
- * L2 fetches of memory when the copy engine asks for less; 256 bytes cost 7 % where K and V are read once (decode).
- */
+/* The same of a dense tensor [matrices][rows][columns], which counts its heads through the batch. */
 inline struct status tensor_map_make(CUtensorMap *map, const void *tensor, enum attn_dtype dtype, uint64_t matrices,
                                      uint32_t rows, uint32_t columns, uint32_t box_rows,
                                      CUtensorMapL2promotion promotion = CU_TENSOR_MAP_L2_PROMOTION_L2_256B) {

@@ -29,6 +29,40 @@ static const struct pick_rule rules[] = {
     /* 7.0 us against 11.6 at S = 48. */
     {"one_query", .when = {AT_LEAST(DTYPE_BYTES, 4), AT_MOST(SKV, 64), AT_MOST(ROWS_PER_SM, 1), AT_MOST(D, 128)},
      .why = "fp32, at most 64 keys, an SM for every query row"},
+    /* H200: 141 us against 158 of `decode` (36 sequences of 4096 keys, 8 KV heads), 155 against 173 (10 of 16384).
+     * `decode` gives each KV head the same number of SMs, or each SM a number of heads, and here some SMs have
+     * nothing to do at the end. With pages of 16 or 64 tokens it is the same. */
+    {"decode_general",
+     .when = {IS(D, 128), AT_MOST(GROUP_ROWS, 16), BETWEEN(PACKED_PERCENT, 205, 275), AT_LEAST(SKV, 4096),
+              IS(RAGGED, 0), AT_LEAST(DRAM_PER_SM, 30)},
+     .why = "30 GB/s of DRAM or more for an SM, a little more than two KV heads for an SM: "
+            "equal shares of the keys"},
+    {"decode_general",
+     .when = {IS(D, 128), AT_MOST(GROUP_ROWS, 16), BETWEEN(PACKED_PERCENT, 55, 70), AT_LEAST(SKV, 4096),
+              IS(RAGGED, 0), AT_LEAST(DRAM_PER_SM, 30)},
+     .why = "30 GB/s of DRAM or more for an SM, KV heads for 55 to 70 % of the SMs: equal "
+            "shares of the keys"},
+    {"decode_general",
+     .when = {IS(D, 128), AT_MOST(GROUP_ROWS, 16), BETWEEN(PACKED_PERCENT, 34, 40), AT_LEAST(SKV, 16384),
+              IS(RAGGED, 0), AT_LEAST(DRAM_PER_SM, 30)},
+     .why = "30 GB/s of DRAM or more for an SM, 16384 keys or more, KV heads for 34 to 40 % "
+            "of the SMs: equal shares of the keys"},
+    {"decode_general",
+     .when = {IS(D, 128), AT_MOST(GROUP_ROWS, 16), BETWEEN(PACKED_PERCENT, 71, 80), AT_LEAST(SKV, 16384),
+              IS(RAGGED, 0), AT_LEAST(DRAM_PER_SM, 30)},
+     .why = "30 GB/s of DRAM or more for an SM, 16384 keys or more, KV heads for 71 to 80 % "
+            "of the SMs: equal shares of the keys"},
+    {"decode_general",
+     .when = {IS(D, 128), AT_MOST(GROUP_ROWS, 16), BETWEEN(PACKED_PERCENT, 140, 175), AT_LEAST(SKV, 16384),
+              IS(RAGGED, 0), AT_LEAST(DRAM_PER_SM, 30)},
+     .why = "30 GB/s of DRAM or more for an SM, 16384 keys or more, 1.4 to 1.75 KV heads for "
+            "an SM: equal shares of the keys"},
+    /* H200: 284 us against 386 of `decode` (18 sequences of 8192 keys, 8 KV heads), which has one block on an SM. */
+    {"decode_general",
+     .when = {IS(D, 256), AT_MOST(GROUP_ROWS, 16), BETWEEN(PACKED_PERCENT, 101, 165), AT_LEAST(SKV, 4096),
+              IS(RAGGED, 0), AT_LEAST(DRAM_PER_SM, 30)},
+     .why = "30 GB/s of DRAM or more for an SM, D of 256, a little more than one KV head for "
+            "an SM: equal shares of the keys"},
     /* 5.2 us against 10.7 of `wgmma` (4 queries, 1024 keys, 4 query heads for a KV head): the other kernels here take
      * a tile of 64 query rows for each query head, and read the keys once for each head of a group; decode reads them
      * once for 16 rows. */
@@ -229,7 +263,7 @@ static const struct pick_rule rules[] = {
 };
 
 static const struct pick_table table = {
-    .version = "table 15, measured on an H200 (results/h200) and an H100",
+    .version = "table 16, measured on an H200 (results/h200) and an H100",
     .rules = rules,
     .count = sizeof rules / sizeof *rules,
 };

@@ -8,6 +8,8 @@
  *   never 0; the last blocks of a head wait for the packets themselves, add them up in the order of the splits and
  *   leave zeros. There is no counter, no fence and no second trip to L2. A block that waits keeps its SM, so no more
  *   blocks wait than leave an SM free: the others always get to run.
+ *   K and V may lie in pages: a lane of the warp that fetches brings one page of a tile, and reads the page table two
+ *   tiles ahead. Behind the last key of V zeros are written, since a page may hold anything there.
  *   path=1 (kernels/tiles/decode_tile.cuh): K and V go from global memory into the registers that mma.sync reads,
  *   without shared memory, barriers or copies; the products are transposed, so that the few rows are the narrow
  *   side. A warp takes 16 or 32 keys at a time and works alone until its end; splits store partial results in a
@@ -54,6 +56,12 @@
  *   boxes), 4 warps at D = 128, clusters of 8 or 16 (half of the SMs idle, or two waves). Path=1: prefetching 128
  *   or 256 bytes into L2, more than two blocks on an SM.
  *
+ *   In pages, 32/8 heads, D = 128: one sequence of 16384 keys takes 19.6 us contiguous, 20.3 in pages of 64 tokens
+ * and 21.1 in pages of 16; 64 of 4096 keys 239, 240 and 243. The copy engine takes longer for many small boxes, so
+ * more bytes are in flight: 192 KB instead of 96 for pages below 64 tokens took 16 sequences of 4096 keys from 68.0
+ * us to 65.8 (contiguous 62.4). Two blocks on an SM are faster than one after the other, unless the last ones then
+ * leave SMs idle: 48 sequences of 4096 keys take 185 us with one block on an SM, three in all, and 211 with two.
+ *
  * Which path and cut: path=2 where there are copy engines, but for more than 16 rows at D = 64 or beyond L2; one
  *   block an SM, as many splits of a head as that makes; slots as ring_slots() says. Path=1: splits fill the SMs
  *   with blocks of 8 warps, or twice as many of 4 where a head has 2 to 4 SMs; no splits where heads fill the GPU,
@@ -63,6 +71,7 @@
  *   MB, 1.13: 18.9 us, where a kernel that only reads takes 17.7; 16 and 64 sequences 1.003 to 1.34; 65536 keys
  *   and more 1.04 to 1.08, at 4.07 (134 MB), 4.26 (268 MB) and 4.46 TB/s (537 MB); 4 and 16 queries 1.4 to 12. */
 #include "kernels/tiles/attn_params.cuh"
+#include "kernels/tiles/item_order.cuh"
 #include "kernels/tiles/ring_tile.cuh"
 
 #ifdef __CUDACC__
@@ -76,7 +85,9 @@ constexpr uint32_t kDecodeRows = 8; /* columns of mma.m16n8k16 */
 constexpr uint32_t kDecodeWarpsMax = 8;
 constexpr uint32_t kDecodeCounters = 16384;
 constexpr uint32_t kDecodeSplitsMax = 4096;
-constexpr uint32_t kRingPackets = 2; /* a lane's outputs of a slice, and their stats */
+constexpr uint32_t kDecodeLeastPage = 8;  /* tokens: the swizzle repeats after so many rows */
+constexpr uint32_t kDecodeSmallPage = 64; /* pages of fewer tokens take the copy engine longer */
+constexpr uint32_t kRingPackets = 2;      /* a lane's outputs of a slice, and their stats */
 constexpr uint32_t kRingInFlight = 96 * 1024;
 constexpr uint32_t kRingRecords = 8192; /* of the packets of 32 lanes: 8 MiB */
 
@@ -116,6 +127,17 @@ struct RingParams {
   uint32_t tiles, slots;    /* of keys; of the ring */
   void *packets;            /* [head][row block][split][unit][32][kRingPackets], 16 bytes each */
   uint32_t splits, readers; /* blocks of a head; those of them that add up what all of them have, the last ones */
+};
+
+/* Of K and V in pages. */
+struct PagedRingParams : RingParams {
+  const int32_t *page_table; /* [B][entries] */
+  uint32_t entries;          /* pages of a sequence */
+  uint32_t page_shift;       /* log2 of the tokens of a page */
+  uint32_t box_rows; /* keys that the copy engine takes at once: those of a page, or of a tile if they are fewer */
+  uint32_t pages;    /* of the cache; the copy engine reads zeros from this number on */
+  Divider by_heads;  /* by `heads` */
+  uint32_t heads;    /* KV heads */
 };
 
 #ifdef __CUDACC__
@@ -263,16 +285,18 @@ __global__ void __launch_bounds__(decode_threads_per_sm(D, Tiles))
 
 #ifdef ATTN_SM90A
 
-/* The ring of slots of a block: K and V of its first tile, of its second and so on, fetched by a warp of its own. */
-template <typename T, uint32_t D, uint32_t Tiles>
+/* The ring of slots of a block: K and V of its first tile, of its second and so on, fetched by a warp of its own. Of
+ * a tile in pages each lane fetches a box, one page or a part of one. */
+template <typename T, uint32_t D, uint32_t Tiles, bool Paged>
 struct Ring {
   using Worker = ring_tile::Worker<T, D, Tiles>;
+  using Args = std::conditional_t<Paged, PagedRingParams, RingParams>;
   static constexpr uint32_t kWorkers = kWarp * Worker::kWarps, kAll = kWorkers + kWarp;
-  const RingParams &a;
+  const Args &a;
   uint32_t first, barriers;      /* shared addresses */
   uint32_t read = 0, parity = 0; /* slot of the next tile to read */
 
-  __device__ __forceinline__ Ring(const RingParams &params, const unsigned char *smem)
+  __device__ __forceinline__ Ring(const Args &params, const unsigned char *smem)
       : a(params), first(ptx::shared_address(smem)) {
     barriers = first + a.slots * Worker::kSlotBytes + ring_tile::barriers_at(D, Worker::kRows);
   }
@@ -313,10 +337,17 @@ struct Ring {
     __syncwarp(); /* orders the barriers before the arrival */
     start();
     uint32_t tile = blockIdx.y, slot = 0, v = 0, free = a.slots - 1, count = 0;
+    Box box = {}, next = {};
+    if constexpr (Paged) box = box_of(tile), next = box_of(tile + a.splits);
     for (uint32_t used = blockIdx.y; used < a.tiles; used += a.splits, free = 2) {
 #pragma unroll 1
       for (; free != 0 && tile < a.tiles; --free) {
-        if (leads) load(slot, v, tile);
+        if constexpr (Paged)
+          load_pages(slot, v, box);
+        else if (leads)
+          load(slot, v, tile);
+        if constexpr (Paged) /* the table is read ahead of its use */
+          if (v) box = next, next = box_of(tile + 2 * a.splits);
         if (v) tile += a.splits;
         v ^= 1;
         if (++slot == a.slots) slot = 0;
@@ -325,7 +356,44 @@ struct Ring {
     }
   }
 
+  /* Of K and V in pages: has the tile keys behind the last one? They lie in its page, and may be anything, NaN too.
+   */
+  __device__ __forceinline__ bool has_tail(uint32_t tile) const {
+    return (tile + 1) * Worker::kKeys > a.attention.Skv;
+  }
+  /* All workers: zeros for these keys of V, at `address()`, since a weight of 0 times NaN is NaN. */
+  __device__ __forceinline__ void clear_tail(uint32_t tile) const {
+    constexpr uint32_t kChunks = D / ring_tile::kSlab * 8; /* of 16 bytes, of a key */
+    const uint32_t keys = a.attention.Skv - tile * Worker::kKeys;
+#pragma unroll 1
+    for (uint32_t i = threadIdx.x; i < (Worker::kKeys - keys) * kChunks; i += kWorkers)
+      ptx::store_shared(
+          address() + i % kChunks / 8 * Worker::kSlabBytes + (keys + i / kChunks) * ring_tile::kSlabRow + i % 8 * 16,
+          make_uint4(0, 0, 0, 0));
+    sync_maxima(); /* orders these stores before the reads */
+  }
+
  private:
+  /* Where the lane's box of a tile lies. */
+  struct Box {
+    uint32_t token, page;
+  };
+  __device__ __forceinline__ Box box_of(uint32_t tile) const {
+    const uint32_t key = tile * Worker::kKeys + threadIdx.x % kWarp * a.box_rows;
+    if (key >= a.attention.Skv) return {0, a.pages};
+    const uint32_t page = key >> a.page_shift, sequence = a.by_heads.quotient(blockIdx.z);
+    return {key - (page << a.page_shift), (uint32_t)__ldg(a.page_table + (size_t)sequence * a.entries + page)};
+  }
+  __device__ __forceinline__ void load_pages(uint32_t slot, uint32_t v, Box box) const {
+    const uint32_t lane = threadIdx.x % kWarp, head = blockIdx.z - a.by_heads.quotient(blockIdx.z) * a.heads;
+    const uint32_t to = first + slot * Worker::kSlotBytes + lane * a.box_rows * ring_tile::kSlabRow;
+    if (lane == 0) hopper::barrier_expect(barriers + 8 * slot, Worker::kSlotBytes);
+    if (lane * a.box_rows < Worker::kKeys)
+#pragma unroll
+      for (uint32_t i = 0; i < D / ring_tile::kSlab; ++i)
+        hopper::load_box(to + i * Worker::kSlabBytes, &a.maps[v], barriers + 8 * slot, i * ring_tile::kSlab,
+                         box.token, head, box.page, hopper::kEvictNormal);
+  }
   __device__ __forceinline__ void load(uint32_t slot, uint32_t v, uint32_t tile) const {
     const uint32_t to = first + slot * Worker::kSlotBytes;
     hopper::barrier_expect(barriers + 8 * slot, Worker::kSlotBytes);
@@ -445,15 +513,15 @@ __device__ __forceinline__ void ring_finish(const RingParams &a, const ring_tile
 
 /* grid (row blocks, splits, B * Hkv); Tiles of 8 query rows. The last warp fetches, and then is the first to add up:
  * it has the instructions for that at hand when the others are done. */
-template <typename T, uint32_t D, uint32_t Tiles>
+template <typename T, uint32_t D, uint32_t Tiles, bool Paged>
 __global__ void __launch_bounds__(kWarp *(ring_tile::warps_of(D) + 1), 1)
-    ring_kernel(const __grid_constant__ RingParams a) {
+    ring_kernel(const __grid_constant__ std::conditional_t<Paged, PagedRingParams, RingParams> a) {
 #ifdef ATTN_SM90A
   using Worker = ring_tile::Worker<T, D, Tiles>;
   extern __shared__ __align__(1024) unsigned char ring_smem[];
   const Params &p = a.attention;
   const uint32_t warp = __shfl_sync(kFullWarp, threadIdx.x / kWarp, 0); /* so that ptxas knows it for uniform */
-  Ring<T, D, Tiles> ring(a, ring_smem);
+  Ring<T, D, Tiles, Paged> ring(a, ring_smem);
   if (warp < Worker::kWarps) {
     const uint32_t first_row = blockIdx.x * Worker::kRows, rows = min(a.rows - first_row, Worker::kRows);
     const size_t at = ((size_t)blockIdx.z * a.rows + first_row) * D;
@@ -470,6 +538,8 @@ __global__ void __launch_bounds__(kWarp *(ring_tile::warps_of(D) + 1), 1)
       worker.put_weights(p.scale_log2);
       ring.sync_weights(); /* orders the weights before the reads */
       ring.wait();
+      if constexpr (Paged)
+        if (ring.has_tail(tile)) ring.clear_tail(tile);
       worker.multiply_pv(ring.address());
       ring.advance();
     }
@@ -489,17 +559,18 @@ static const void *decode_of_shape(uint32_t D, uint32_t tiles) {
   if (D == 128) return tiles == 1 ? handle(decode_kernel<T, 128, 1>) : handle(decode_kernel<T, 128, 2>);
   return tiles == 1 ? handle(decode_kernel<T, 64, 1>) : handle(decode_kernel<T, 64, 2>);
 }
-template <typename T>
+template <typename T, bool Paged>
 static const void *ring_of_shape(uint32_t D, uint32_t tiles) {
-  if (D == 256) return handle(ring_kernel<T, 256, 1>);
-  if (D == 128) return tiles == 1 ? handle(ring_kernel<T, 128, 1>) : handle(ring_kernel<T, 128, 2>);
-  return tiles == 1 ? handle(ring_kernel<T, 64, 1>) : handle(ring_kernel<T, 64, 2>);
+  if (D == 256) return handle(ring_kernel<T, 256, 1, Paged>);
+  if (D == 128) return tiles == 1 ? handle(ring_kernel<T, 128, 1, Paged>) : handle(ring_kernel<T, 128, 2, Paged>);
+  return tiles == 1 ? handle(ring_kernel<T, 64, 1, Paged>) : handle(ring_kernel<T, 64, 2, Paged>);
 }
 
 static const void *decode_kernel_for(const attn_problem &shape, uint32_t tiles, bool ring) {
   return for_type<__half, __nv_bfloat16>(shape.dtype, [&](auto t) {
     using T = typename decltype(t)::type;
-    return ring ? ring_of_shape<T>(shape.D, tiles) : decode_of_shape<T>(shape.D, tiles);
+    if (!ring) return decode_of_shape<T>(shape.D, tiles);
+    return attn_is_paged(&shape) ? ring_of_shape<T, true>(shape.D, tiles) : ring_of_shape<T, false>(shape.D, tiles);
   });
 }
 
@@ -589,20 +660,31 @@ static bool decode_fits_l2(const attn_problem &shape, const device_info &device)
   return UINT64_C(4) * shape.B * shape.Hkv * shape.Skv * shape.D <= device.l2_bytes / 4 * 3;
 }
 static bool decode_chooses_ring(const attn_problem &shape, const DecodeCut &cut, const device_info &device) {
+  if (attn_is_paged(&shape)) return true;
   return decode_takes_ring(device) && (cut.row_blocks == 1 || (shape.D > 64 && decode_fits_l2(shape, device)));
 }
 
+/* Blocks that share an SM: as many as fit, unless its last ones then leave more than a ninth of their time unused.
+ * `rounds`: blocks that an SM has in all. */
+static uint32_t ring_blocks(uint64_t rounds, uint32_t fit) {
+  uint32_t blocks = rounds < 1 || fit < 1 ? 1 : decode_least(rounds, fit);
+  while (blocks > 1 && (rounds + blocks - 1) / blocks * blocks * 8 > rounds * 9) --blocks;
+  return blocks;
+}
+
 /* Of K and V that L2 holds, as many slots as a block has use for and its SM room. From memory, 96 KB in flight on an
- * SM are enough, and more are slower; three slots at least, so that K comes while V is used. */
+ * SM are enough, and more are slower, but for small pages, which take the copy engine longer; three slots at least,
+ * so that K comes while V is used. */
 static uint32_t ring_slots(const attn_problem &shape, const DecodeCut &cut, const device_info &device) {
   const uint32_t slot = ring_tile::slot_bytes(shape.D), rest = ring_tile::smem_bytes(shape.D, 8 * cut.row_tiles, 0);
   const uint32_t least = 3, most = 2 * ceil_div(cut.tiles, cut.splits) + 1;
   const uint32_t fit = device.smem_per_sm_bytes / (rest + least * slot + device.smem_reserved_bytes);
-  const uint64_t due = (cut.parts * cut.splits + device.sms - 1) / device.sms;
-  const uint32_t blocks = due < 1 || fit < 1 ? 1 : decode_least(due, fit); /* of an SM */
+  const uint32_t blocks = ring_blocks((cut.parts * cut.splits + device.sms - 1) / device.sms, fit);
   const uint32_t share = device.smem_per_sm_bytes / blocks - device.smem_reserved_bytes;
   const uint32_t room = (decode_least(share, device.smem_per_block_bytes) - rest) / slot;
-  const uint32_t wanted = decode_fits_l2(shape, device) ? ring_tile::kSlotsMax : kRingInFlight / (blocks * slot);
+  const uint32_t in_flight =
+      attn_is_paged(&shape) && shape.page < kDecodeSmallPage ? 2 * kRingInFlight : kRingInFlight;
+  const uint32_t wanted = decode_fits_l2(shape, device) ? ring_tile::kSlotsMax : in_flight / (blocks * slot);
   const uint32_t slots = decode_least(decode_least(room, ring_tile::kSlotsMax), wanted < least ? least : wanted);
   return slots < most ? slots : most;
 }
@@ -651,6 +733,12 @@ static const char *decode_supports(const attn_problem *shape, const attn_tuning 
   if ((uint64_t)shape->B * shape->Hkv > kGridYzMax) return "B * Hkv must be at most 65535, the limit of grid.z";
   if (tuning->value[DECODE_PATH] == DECODE_RING && !decode_takes_ring(*device))
     return "path=2 needs compute capability 9.0";
+  if (attn_is_paged(shape)) {
+    if (tuning->value[DECODE_PATH] == DECODE_REGISTERS) return "path=1 reads no pages";
+    if (!decode_takes_ring(*device)) return "pages need compute capability 9.0, whose copy engine brings them";
+    if (shape->page < kDecodeLeastPage || (shape->page & (shape->page - 1)) != 0)
+      return "page must be a power of two from 8 on, as the copy engine fetches 8 rows at least";
+  }
   return check_device(*device, decode_smem(decode_cut(*shape, *tuning, *device), shape->D));
 }
 
@@ -725,10 +813,20 @@ static struct status ring_readers(const attn_plan *plan, uint32_t jobs, uint32_t
   return status_ok();
 }
 
+/* What the kernel needs to find its keys in pages. */
+static void bind_pages(const attn_problem &shape, const attn_buffers &buffers, uint32_t tile_keys,
+                       PagedRingParams *a) {
+  a->page_table = buffers.page_table, a->entries = attn_pages_for(shape.Skv, shape.page);
+  while (shape.page >> a->page_shift > 1) ++a->page_shift;
+  a->box_rows = shape.page < tile_keys ? shape.page : tile_keys;
+  a->pages = attn_view_of(&shape, ATTN_K).batch;
+  a->heads = shape.Hkv, a->by_heads = divider(shape.Hkv);
+}
+
 static struct status decode_bind_ring(const attn_problem *shape, const attn_plan *plan, const attn_buffers *buffers,
                                       attn_pass_args *args) {
   const uint64_t heads = plan->pass[0].grid[2];
-  RingParams a = {};
+  PagedRingParams a = {};
   a.attention = params_of(*shape, *buffers);
   a.rows = decode_rows(*shape);
   a.tiles = ceil_div(shape->Skv, plan->tile_kv);
@@ -736,10 +834,18 @@ static struct status decode_bind_ring(const attn_problem *shape, const attn_plan
   const uint32_t units = plan->tile_q / kDecodeRows * (shape->D / ring_tile::kSlice);
   TRY(ring_readers(plan, units * (a.rows <= 2 ? 1 : a.rows <= 4 ? 2 : 4), &a.readers));
   const void *const tensor[2] = {buffers->k, buffers->v};
+  if (attn_is_paged(shape)) {
+    bind_pages(*shape, *buffers, plan->tile_kv, &a);
+    for (uint32_t i = 0; i < 2; ++i)
+      TRY(tensor_map_make(&a.maps[i], tensor[i], shape->dtype, attn_view_of(shape, i == 0 ? ATTN_K : ATTN_V),
+                          a.box_rows, 1, CU_TENSOR_MAP_L2_PROMOTION_L2_128B));
+    put_args(*args, a);
+    return status_ok();
+  }
   for (uint32_t i = 0; i < 2; ++i)
     TRY(tensor_map_make(&a.maps[i], tensor[i], shape->dtype, heads, shape->Skv, shape->D, plan->tile_kv,
                         CU_TENSOR_MAP_L2_PROMOTION_L2_128B));
-  put_args(*args, a);
+  put_args(*args, static_cast<const RingParams &>(a));
   return status_ok();
 }
 
@@ -756,9 +862,10 @@ static struct status decode_bind(const attn_problem *shape, const attn_plan *pla
 extern "C" const struct attn_variant attn_variant_decode = {
     .name = "decode",
     .summary = "few queries against many keys: heads share K and V, splits of the keys are merged in the same launch",
-    .limits = "Sq up to 16; compute capability >= 8.0",
+    .limits = "Sq up to 16; compute capability >= 8.0, for pages 9.0",
     .runs_on = DEVICE_CUDA,
     .math = ATTN_MATH_TENSOR,
+    .takes = ATTN_TAKES_PAGE,
     .dtypes = ATTN_DTYPES_16_BITS,
     .dtypes_why = "mma.m16n8k16 has no fp32 inputs",
     .dims = {.one_of = {64, 128, 256}},

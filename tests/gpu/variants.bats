@@ -137,6 +137,12 @@ decode_general,decode_general:warps=2,blocks=2,split_kv,split_kv_atomic,one_quer
     for r in d["results"] if r["status"] == "skipped")'
 }
 
+@test "decode matches the oracle for pages of every size, and with last pages that are full, nearly full and nearly empty" {
+  must 0 attn --sweep tests/data/sweeps/decode_pages.json --device cuda --check-only --json "$TMP/r.json"
+  expect_json "$TMP/r.json" '{r["status"] for r in d["results"]} == {"ok"} or
+    all("pages need compute capability 9.0" in r["reason"] for r in d["results"])'
+}
+
 @test "decode_general matches the oracle for every kind of page, length and cut of the keys, and as one launch after another" {
   must 0 attn --sweep tests/data/sweeps/emulated_decode.json --device cuda --check-only --json "$TMP/r.json" --variants "decode_general,\
 decode_general:warps=8,stages=2,decode_general:warps=1,stages=8,blocks=3,decode_general:warps=4,item_cost=20,decode_general:blocks=4"

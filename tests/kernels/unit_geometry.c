@@ -605,6 +605,32 @@ TEST(decode_refuses_what_it_is_not_for) {
   assert_non_null(strstr(refusal(&p), "path=2 needs compute capability 9.0"));
 }
 
+TEST(decode_takes_pages_that_the_copy_engine_brings) {
+  struct point p = point_of("decode", "h200", decoding(1, 32, 8, 1, 16384, 128));
+  const struct attn_plan contiguous = plan_of(&p);
+  p.shape.page = 16;
+  assert_null(refusal(&p));
+  const struct attn_plan paged = plan_of(&p);
+  assert_int_equal(paged.splits, contiguous.splits);
+  assert_int_equal(paged.workspace_bytes, contiguous.workspace_bytes);
+  assert_memory_equal(paged.pass[0].grid, contiguous.pass[0].grid, sizeof paged.pass[0].grid);
+  p.shape.Sq = 16; /* 64 rows, for which path=1 is chosen where keys are contiguous and L2 does not hold them */
+  assert_int_equal(plan_of(&p).pass[0].producer_threads, 32);
+  for (p.shape.page = 1; p.shape.page <= 256; p.shape.page++) {
+    const bool is_taken = p.shape.page >= 8 && (p.shape.page & (p.shape.page - 1)) == 0;
+    if (is_taken)
+      assert_null(refusal(&p));
+    else
+      assert_non_null(strstr(refusal(&p), "page must be a power of two from 8 on"));
+  }
+  p.shape.page = 16, p.tuning.value[DECODE_PATH] = 1;
+  assert_non_null(strstr(refusal(&p), "path=1 reads no pages"));
+  p.tuning.value[DECODE_PATH] = 0, p.model = gpu_model_find("a100");
+  assert_non_null(strstr(refusal(&p), "pages need compute capability 9.0"));
+  p.model = gpu_model_find("h200"), p.shape.batch.drawn = 1;
+  assert_non_null(refusal(&p));
+}
+
 /* Each split leaves its sums once, and so does each group of more than 64 splits, which are merged in two steps. */
 TEST(decode_workspace_is_a_slot_per_split_and_group) {
   static const uint32_t slots_of[][2] = {{2, 2}, {64, 64}, {100, 110}, {600, 624}};
