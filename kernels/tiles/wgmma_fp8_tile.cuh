@@ -49,6 +49,8 @@ struct Shape {
   uint32_t chunks = 1;     /* steps in which P V of a tile is computed; Dv / chunks columns each */
   uint32_t sums = 0;       /* so many columns, the last ones, have their fp32 sums in shared memory */
   uint32_t transposed = 0; /* 1: V was transposed by a pass before the kernel (wgmma_fp8_transpose) */
+  uint32_t extras = 0; /* 1: takes soft caps, sinks, windows, scales for blocks of keys and LSE. Without them a kernel
+                        * has a fifth less code, so that more of it stays in the instruction cache */
   uint32_t splits = 1; /* 1: none; 2: the keys of a q tile are split into any number of parts, whose partial results
                         * are merged (wgmma_split_tile.cuh). The last member, since it is never 0: see
                         * wgmma_tile::Shape::cluster */
@@ -173,6 +175,8 @@ struct Config {
   static constexpr uint32_t kSlotBytes = slot_bytes(S_), kGroupBytes = kSlabs * 64 * 128;
   static constexpr uint32_t kChunks = S_.chunks, kChunk = S_.Dv / S_.chunks;
   static constexpr bool kTransposed = S_.transposed;
+  static constexpr bool kCaps = S_.extras, kSinks = S_.extras, kLse = S_.extras, kScaledBlocks = S_.extras;
+  static constexpr bool kWindows = S_.extras, kLists = false;
   static constexpr uint32_t kRawSlots = raw_slots(S_), kVBytes = v_rows(S_) * 128;
   /* A row of V that was transposed before holds kParts columns. P V is computed in kParts products: product i takes
    * column i of every row, kPart columns in all. */
@@ -366,10 +370,11 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
 
   /* As o, of a chunk of columns: P V of the tiles that were not yet added to the sums. */
   float part[C::kParts][C::kPart / 2];
-  /* sums_shrink: for each row, what its sums in shared memory are to be multiplied by. has_sums: this round has
-   * stored some. o has the sums of the first kHeld columns and, after add_last, of all columns. */
-  float sums_shrink[2];
+  /* has_sums: this round has added to the fp32 sums; before, they are zeros. sums_shrink: for each row, what its sums
+   * in shared memory are to be multiplied by. o has the sums of the first kHeld columns and, after add_last, of all
+   * columns. */
   bool has_sums;
+  float sums_shrink[2];
   float part_total[4]; /* of a tile, for each row i in 2 i and 2 i + 1: sums of the weights as they are rounded */
   float total[2];      /* for each row, the thread's part: the sum of part_total over the tiles before */
   using Weights = uint32_t[C::kKeys / 8];
@@ -388,6 +393,10 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
       : Base(params, layout, g) {}
 
   __device__ __forceinline__ void fence() { hopper::pin(s), hopper::pin(w); }
+  __device__ __forceinline__ bool has_blocks() const { return C::kScaledBlocks && a.blocks > 0; }
+  __device__ __forceinline__ bool has_sink() const { return C::kSinks && a.sink != nullptr; }
+  __device__ __forceinline__ bool has_lse() const { return C::kLse && a.lse != nullptr; }
+  __device__ __forceinline__ bool has_cap() const { return C::kCaps && a.cap_scale != 0.0f; }
   __device__ __forceinline__ float &part_at(uint32_t j) { return part[j / (C::kPart / 2)][j % (C::kPart / 2)]; }
   __device__ __forceinline__ void pin_part() {
 #pragma unroll
@@ -432,7 +441,7 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
   }
   /* The scale of V of a tile, where blocks of keys have scales; all others are applied at the end. */
   __device__ __forceinline__ float value_scale(uint32_t round, uint32_t tile) const {
-    return a.blocks > 0 ? a.v_scale[scales(round).z + tile * C::kKeys / ATTN_SCALE_KEYS] : 1.0f;
+    return has_blocks() ? a.v_scale[scales(round).z + tile * C::kKeys / ATTN_SCALE_KEYS] : 1.0f;
   }
 
   /* Scores of products become tanh of `scale` times them; one after the other, since registers are scarce. */
@@ -465,10 +474,12 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
   }
   /* What was summed until now becomes relative to another reference, of which it is `factor`. */
   __device__ __forceinline__ void rescale(const float (&factor)[2]) {
+    if (has_sums) {
 #pragma unroll
-    for (uint32_t j = 0; j < C::kHeld / 2; ++j) o[j] *= factor[j / 2 % 2];
+      for (uint32_t j = 0; j < C::kHeld / 2; ++j) o[j] *= factor[j / 2 % 2];
 #pragma unroll
-    for (uint32_t i = 0; i < 2; ++i) sums_shrink[i] *= factor[i];
+      for (uint32_t i = 0; i < 2; ++i) sums_shrink[i] *= factor[i];
+    }
 #pragma unroll
     for (uint32_t i = 0; i < 2; ++i) softmax.sum[i] *= factor[i], total[i] *= factor[i], shrink[i] *= factor[i];
     grew = true;
@@ -485,8 +496,8 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
     float scale = exponent_scale;
     if constexpr (K == SEEN) {
       if (is_masked) {
-        if (a.blocks > 0) scale = score_scale(round, tile) * (a.cap_scale != 0.0f ? a.cap_scale : a.scale_log2);
-        if (a.cap_scale != 0.0f) cap(scale), scale = a.scale_log2;
+        if (has_blocks()) scale = score_scale(round, tile) * (has_cap() ? a.cap_scale : a.scale_log2);
+        if (has_cap()) cap(scale), scale = a.scale_log2;
         this->mask(round, tile);
       }
       raise(scale);
@@ -508,7 +519,7 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
   __device__ __forceinline__ void raise(float scale) {
     float largest[2];
     largest_of_rows(largest);
-    const float room = a.sink != nullptr ? 0.0f : kRoomBits;
+    const float room = has_sink() ? 0.0f : kRoomBits;
     bool raises = false;
 #pragma unroll
     for (uint32_t i = 0; i < 2; ++i) {
@@ -583,7 +594,7 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
   }
   /* Adds the weights, before they are rounded, to what LSE or a sink needs. */
   __device__ __forceinline__ void add_to_sum() {
-    if (a.lse == nullptr && a.sink == nullptr) return;
+    if (!has_lse() && !has_sink()) return;
     float sum[2];
     add_weights(sum);
     softmax.sum[0] += sum[0], softmax.sum[1] += sum[1];
@@ -607,9 +618,9 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
     } else {
       const uint32_t sums = Layout<C>{at}.sums(group);
       for_sums(sums, f, [&](uint32_t j, const float(&x)[4]) { store_sums(sums, j, x); });
-      has_sums = true;
       sums_shrink[0] = sums_shrink[1] = 1.0f;
     }
+    has_sums = true;
   }
   /* As add, for the last tiles of a round: o then has the sums of all columns. Overwrites part. */
   __device__ __forceinline__ void add_last(float scale) {
@@ -682,7 +693,7 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
    * not, and a reference was raised, multiplies it by shrink. `tile`: the last one that was added to part. */
   __device__ __forceinline__ void prepare_part(uint32_t round, uint32_t tile) {
     if (summed > 0) add_total();
-    if (summed == (a.blocks > 0 ? 1 : C::kSummed)) {
+    if (summed == (has_blocks() ? 1 : C::kSummed)) {
       add(C::kChunks - 1, value_scale(round, tile));
       summed = 0;
     } else if (grew && summed > 0) {
@@ -756,7 +767,7 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
     const uint32_t tile = last_tile(round);
     const uint4 info = scales(round);
     first = first_tile(round);
-    exponent_scale = __int_as_float((int)info.x) * (a.cap_scale != 0.0f ? a.cap_scale : a.scale_log2);
+    exponent_scale = __int_as_float((int)info.x) * (has_cap() ? a.cap_scale : a.scale_log2);
     softmax.reset();
 #pragma unroll
     for (uint32_t j = 0; j < C::kHeld / 2; ++j) o[j] = 0.0f;
@@ -786,10 +797,10 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
     add_last(scale);
     add_total();
     const float sum[2] = {quad_sum(softmax.sum[0]), quad_sum(softmax.sum[1])};
-    const bool is_exact = a.sink != nullptr;
+    const bool is_exact = has_sink();
     const float rounded[2] = {quad_sum(total[0]), quad_sum(total[1])};
     const float divisor[2] = {is_exact ? sum[0] : rounded[0], is_exact ? sum[1] : rounded[1]};
-    const float of_v = a.blocks > 0 ? 1.0f : __int_as_float((int)scales(round).y);
+    const float of_v = has_blocks() ? 1.0f : __int_as_float((int)scales(round).y);
     if constexpr (C::kSplit) {
       const uint32_t rows = ptx::load_shared(this->more_info(round)).y & 0xffff,
                      part = ptx::load_shared(this->more_info(round) + 16).x;
@@ -803,7 +814,7 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
 
   /* The tiles of a round but the first one; returns the last. */
   __device__ __forceinline__ uint32_t run_tiles(uint32_t round) {
-    const bool has_plain = a.blocks == 0 && a.cap_scale == 0.0f && a.sink == nullptr;
+    const bool has_plain = !has_blocks() && !has_cap() && !has_sink();
     const uint32_t plain = has_plain ? masked_end(round) : first;
     const uint32_t unseen = !has_plain       ? first
                             : C::kUnseenLast ? min(plain, max(plain_begin(round), first))

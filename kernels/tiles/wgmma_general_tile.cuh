@@ -25,9 +25,16 @@ namespace attn::wgmma_general {
 
 using wgmma_tile::kWorkInfos;
 
+/* What a kernel takes only where it was compiled for it. Without these it has half of the code, which then stays in
+ * the instruction cache from one item to the next. */
+constexpr uint32_t kSoftcap = 1, kBlockLists = 2;
+
 struct Shape {
   wgmma_tile::Shape dense; /* without clusters, with overlap and turns; D is that of Q and K */
   uint32_t Dv;             /* at most D */
+  uint32_t extras = 0;     /* kSoftcap | kBlockLists */
+  uint32_t blocks = 1;     /* that share an SM: 1, or 3 of one warpgroup. Never 0, and so the last: see
+                            * wgmma_tile::Shape::cluster */
 };
 
 /* Two more entries of 16 bytes for each work info, and one for a list of blocks. */
@@ -35,7 +42,7 @@ constexpr ATTN_HD uint32_t more_info_bytes(const Shape &s) { return kWorkInfos *
 /* Q has a second buffer where shared memory has room for it beside the ring: items are short under a window, and the
  * first product of the next one need not wait for Q then. */
 constexpr ATTN_HD uint32_t q_buffers(const Shape &s) {
-  return wgmma_tile::smem_bytes(s.dense, 2) + more_info_bytes(s) <= 227 * 1024 ? 2 : 1;
+  return wgmma_tile::smem_bytes(s.dense, 2) + more_info_bytes(s) <= (228 / s.blocks - 1) * 1024 ? 2 : 1;
 }
 constexpr ATTN_HD uint32_t smem_bytes(const Shape &s) {
   return wgmma_tile::smem_bytes(s.dense, q_buffers(s)) + more_info_bytes(s);
@@ -85,16 +92,21 @@ struct Steps {
   double mean, most;
 };
 inline Steps steps_of(const attn_problem &shape, uint32_t keys) {
-  constexpr uint32_t kSamples = 64;
-  const attn_mask mask = attn_mask_of(&shape);
-  const Tiles all = all_tiles(mask, keys);
-  const uint32_t tiles = ceil_div(shape.Sq, 64), samples = tiles < kSamples ? tiles : kSamples;
+  const uint32_t groups = attn_group_count(&shape), samples_most = groups < 32 ? 64 : 2;
   Steps steps = {0, 0};
-  for (uint32_t i = 0; i < samples; ++i) {
-    const uint32_t tile = (uint32_t)((2ull * i + 1) * tiles / (2ull * samples));
-    const double count = tiles_of(mask, tile * 64, 64, keys, all).count();
-    steps.mean += count / samples, steps.most = fmax(steps.most, count);
+  double all = 0; /* warpgroups' shares of rows */
+  for (uint32_t i = 0; i < groups; ++i) {
+    const attn_group group = attn_group_of(&shape, i);
+    const attn_mask mask = {group.Sq, group.Skv, shape.left, shape.right};
+    const uint32_t tiles = ceil_div(group.Sq, 64), samples = tiles < samples_most ? tiles : samples_most;
+    for (uint32_t k = 0; k < samples; ++k) {
+      const uint32_t tile = (uint32_t)((2ull * k + 1) * tiles / (2ull * samples));
+      const double count = tiles_of(mask, tile * 64, 64, keys, all_tiles(mask, keys)).count();
+      steps.mean += count * group.count * tiles / samples, steps.most = fmax(steps.most, count);
+    }
+    all += (double)group.count * tiles;
   }
+  if (all > 0) steps.mean /= all;
   if (attn_is_sparse(&shape)) { /* a share of them; more or less of a few lists counts little */
     const double most = attn_blocks_most(&shape), share = most / attn_blocks_in(&shape, shape.Skv);
     steps.mean *= shape.sparse.density > 0 ? shape.sparse.density / 1000.0 : fmin(share, 1);
@@ -111,26 +123,22 @@ inline double time_of_rounds(double rounds, double mean, double longest) {
   return fmax((longest < 1.1 * mean ? ceil(rounds) : rounds) * mean, longest);
 }
 
-/* The time of a launch, in the unit of `turn`, what a block takes from one item to the next, and of `step`, for a
- * tile. */
-inline double cost(const attn_problem &shape, uint32_t rows, uint32_t keys, uint32_t turn, uint32_t step,
-                   uint32_t sms) {
-  const Steps steps = steps_of(shape, keys);
-  return time_of_rounds((double)items(shape, rows) / sms, steps.mean * step + turn, steps.most * step + turn);
-}
-
-/* Heads of a section (CausalOrder) for items of any lengths: as few as share K and V, or more where those load the
- * blocks more evenly. `length`: tiles of keys of the q tiles of a head, in the order in which a section has them.
- * `unit`: heads that share K and V, of which `unit_bytes` are in use at once. A block's time for an item is its
- * length and `turn`. */
-inline uint32_t even_section(const std::vector<uint32_t> &length, uint32_t heads, uint32_t unit, double unit_bytes,
-                             uint32_t blocks, double turn) {
+/* How the items of any lengths are shared out. */
+struct Balance {
+  uint32_t section; /* heads (CausalOrder) */
+  double uneven;    /* the time of the busiest block over the mean */
+};
+/* Sections of as few heads as share K and V, or of more where those load the blocks more evenly. `length`: tiles of
+ * keys of the q tiles of a head, in the order in which a section has them. `unit`: heads that share K and V, of which
+ * `unit_bytes` are in use at once. A block's time for an item is its length and `turn`. */
+inline Balance even_section(const std::vector<uint32_t> &length, uint32_t heads, uint32_t unit, double unit_bytes,
+                            uint32_t blocks, double turn) {
   constexpr uint32_t kTries = 32, kRounds = 128;
   constexpr double kSpread = 0.05, kLargest = 32 << 20;
   const uint32_t tiles = (uint32_t)length.size(), units = ceil_div(heads, unit);
-  uint32_t best = unit;
+  Balance best = {unit, 1};
   double cheapest = 0;
-  if (tiles == 0 || blocks > 1024 || (uint64_t)heads * tiles > INT32_MAX) return unit;
+  if (tiles == 0 || blocks > 1024 || (uint64_t)heads * tiles > INT32_MAX) return best;
   for (uint32_t of_units = 1; of_units <= units && of_units <= kTries; ++of_units) {
     const uint32_t section = of_units * unit < heads ? of_units * unit : heads, items = heads * tiles;
     const CausalOrder order = causal_order(heads, tiles, section);
@@ -143,11 +151,39 @@ inline uint32_t even_section(const std::vector<uint32_t> &length, uint32_t heads
         const double time = length[order.place(index).tile] + turn;
         work[b] += time, all += time;
       }
-    const double cost =
-        *std::max_element(work.begin(), work.end()) / all * (1 + kSpread * of_units * unit_bytes / kLargest);
-    if (of_units == 1 || cost < cheapest) best = section, cheapest = cost;
+    const double uneven = *std::max_element(work.begin(), work.end()) * blocks / all;
+    const double cost = uneven * (1 + kSpread * of_units * unit_bytes / kLargest);
+    if (of_units == 1 || cost < cheapest) best = {section, uneven}, cheapest = cost;
   }
   return best;
+}
+
+/* As even_section, of a ragged batch, with q tiles of `rows` queries of `tile_heads` heads and tiles of `keys` keys.
+ */
+inline Balance ragged_balance(const attn_problem &shape, uint32_t rows, uint32_t keys, uint32_t blocks, double turn,
+                              uint32_t tile_heads = 1) {
+  std::vector<uint32_t> length; /* the longest last, as a section has them where it does not descend */
+  double shared_keys = 0;       /* those that several q tiles of a head read */
+  for (uint32_t i = 0; i < attn_group_count(&shape); ++i) {
+    const attn_group group = attn_group_of(&shape, i);
+    const attn_mask mask = {group.Sq, group.Skv, shape.left, shape.right};
+    for (uint32_t row = 0; row < group.Sq; row += rows)
+      length.insert(length.end(), group.count, tiles_of(mask, row, rows, keys, all_tiles(mask, keys)).count());
+    if (group.Sq > rows) shared_keys += (double)group.count * group.Skv;
+  }
+  std::sort(length.begin(), length.end());
+  const double bytes = 2.0 * shared_keys * (shape.D + shape.Dv);
+  return even_section(length, shape.Hq / tile_heads, shape.Hq / shape.Hkv / tile_heads, bytes, blocks, turn);
+}
+
+/* The time of a launch of `blocks` blocks, in the unit of `turn`, what a block takes from one item to the next, and
+ * of `step`, for a tile. */
+inline double cost(const attn_problem &shape, uint32_t rows, uint32_t keys, uint32_t turn, uint32_t step,
+                   uint32_t blocks) {
+  const Steps steps = steps_of(shape, keys);
+  const double rounds = (double)items(shape, rows) / blocks, mean = steps.mean * step + turn;
+  if (!attn_is_ragged(&shape)) return time_of_rounds(rounds, mean, steps.most * step + turn);
+  return rounds * mean * ragged_balance(shape, rows, keys, blocks, (double)turn / step).uneven;
 }
 
 /* The order of the items for `blocks` blocks, with q tiles of `rows` queries of `tile_heads` heads and tiles of
@@ -158,28 +194,19 @@ inline CausalOrder item_order(const attn_problem &shape, uint32_t rows, uint32_t
                  heads = (attn_is_ragged(&shape) ? 1 : shape.B) * (shape.Hq / tile_heads);
   const uint32_t q_tiles = ceil_div(shape.Sq, rows), width = shape.D + shape.Dv;
   const bool grows = shape.left < 0 && shape.right >= 0; /* items become longer with their rows */
-  std::vector<uint32_t> length;
-  if (attn_is_ragged(&shape)) { /* the longest last, as a section has them where it does not descend */
-    for (uint32_t i = 0; i < attn_group_count(&shape); ++i) {
-      const attn_group group = attn_group_of(&shape, i);
-      const attn_mask mask = {group.Sq, group.Skv, shape.left, shape.right};
-      for (uint32_t row = 0; row < group.Sq; row += rows)
-        length.insert(length.end(), group.count, tiles_of(mask, row, rows, keys, all_tiles(mask, keys)).count());
-    }
-    std::sort(length.begin(), length.end());
-    const double bytes = 2.0 * (double)attn_tokens(&shape, ATTN_ROWS_KEYS) * width;
-    return causal_order(heads, q_tiles, even_section(length, heads, ratio, bytes, blocks, turn));
-  }
+  if (attn_is_ragged(&shape))
+    return causal_order(heads, q_tiles, ragged_balance(shape, rows, keys, blocks, turn, tile_heads).section);
   if (attn_is_sparse(&shape) || grows) {
     const CausalWork work = {heads, q_tiles, ratio, 2ull * shape.Skv * width, turn * keys / rows};
     return causal_order(heads, q_tiles, section_heads(work, blocks));
   }
   if (shape.left < 0) return causal_order(heads, q_tiles, 1);
   const attn_mask mask = attn_mask_of(&shape);
+  std::vector<uint32_t> length;
   for (uint32_t tile = 0; tile < q_tiles; ++tile)
     length.push_back(tiles_of(mask, tile * rows, rows, keys, all_tiles(mask, keys)).count());
   const double bytes = 2.0 * keys * *std::max_element(length.begin(), length.end()) * width;
-  return causal_order(heads, q_tiles, even_section(length, heads, ratio, bytes, blocks, turn));
+  return causal_order(heads, q_tiles, even_section(length, heads, ratio, bytes, blocks, turn).section);
 }
 
 /* Why no kernel here takes a problem, whatever its types; nullptr: one does. */
@@ -340,12 +367,18 @@ inline struct status params_make(const attn_problem &shape, const attn_buffers &
 template <typename T_, Shape S_>
 struct Config : wgmma_tile::Config<T_, S_.dense> {
   using Params = WgmmaGeneralParams;
-  static constexpr uint32_t kDv = S_.Dv, kQBuffers = q_buffers(S_);
+  using Dense = wgmma_tile::Config<T_, S_.dense>;
+  static constexpr uint32_t kDv = S_.Dv, kQBuffers = q_buffers(S_), kBlocks = S_.blocks;
+  static constexpr uint32_t kConsumerRegisters = kBlocks == 1 ? Dense::kConsumerRegisters : 120;
+  static constexpr uint32_t kProducerRegisters = kBlocks == 1 ? Dense::kProducerRegisters : 40;
   static constexpr bool kScaled = false, kPacked = false, kSplit = false;
+  static constexpr bool kCaps = (S_.extras & kSoftcap) != 0, kLists = (S_.extras & kBlockLists) != 0;
+  static constexpr bool kSinks = true, kLse = true, kWindows = true;
   /* Tiles that two warpgroups can be apart, with their rows. */
   static constexpr uint32_t kApart = ceil_div((S_.dense.groups - 1) * 64, S_.dense.keys);
-  static_assert(S_.dense.slots >= 4 * kApart && S_.Dv <= S_.dense.D && S_.dense.cluster == 1 &&
-                S_.dense.hold_q == 0 && S_.dense.overlap == 1 && S_.dense.lazy == 2 && S_.dense.fma_exp == 0);
+  static_assert(S_.dense.slots >= 4 * kApart && (S_.blocks == 1 || (S_.blocks == 3 && S_.dense.groups == 1)) &&
+                S_.Dv <= S_.dense.D && S_.dense.cluster == 1 && S_.dense.hold_q == 0 && S_.dense.overlap == 1 &&
+                S_.dense.lazy == 2 && S_.dense.fma_exp == 0);
 };
 
 #ifdef ATTN_SM90A
@@ -406,8 +439,8 @@ __device__ __forceinline__ Place ragged_place(const WgmmaGeneralParams &a, uint3
   return {head, descends ? tile : tiles - 1 - tile};
 }
 /* The same where all sequences have one length; heads are counted through the batch. */
-__device__ __forceinline__ Place place_of(const WgmmaGeneralParams &a, uint32_t index) {
-  if (a.sorted == nullptr) return a.order.place(index);
+__device__ __forceinline__ Place place_of(const WgmmaGeneralParams &a, uint32_t index, bool has_lists) {
+  if (!has_lists || a.sorted == nullptr) return a.order.place(index);
   const uint32_t entry = a.sorted[index], head = a.by_tiles.quotient(entry);
   return {head, entry - head * a.order.q_tiles};
 }
@@ -434,7 +467,7 @@ __device__ __forceinline__ Item item_of(const typename C::Params &a, uint32_t in
     item.row = t.row, item.q_first = t.q_first, item.k_first = t.k_first;
     item.mask.Sq = t.Sq, item.mask.Skv = t.Skv;
   } else {
-    const Place place = place_of(a, index);
+    const Place place = place_of(a, index, C::kLists);
     item.batch = item.sequence = a.by_heads.quotient(place.head);
     item.head = place.head - item.batch * a.heads;
     item.row = place.tile * queries<C>(a, C::kRows), item.q_first = item.k_first = 0;
@@ -499,9 +532,9 @@ struct Walk {
   const int32_t *ahead;
   uint32_t blocks, next; /* of the list, after this one; the next of them, loaded ahead of its use */
 
-  __device__ __forceinline__ Walk(const WgmmaGeneralParams &a, const Item &item)
+  __device__ __forceinline__ Walk(const WgmmaGeneralParams &a, const Item &item, bool has_lists)
       : run(item.tiles), begin(item.tiles.begin), left(item.tiles.count() - 1), ahead(nullptr), blocks(0), next(0) {
-    if (a.lists.counts == nullptr) return;
+    if (!has_lists || a.lists.counts == nullptr) return;
     const List list = list_of(a, item);
     left = list.tiles > 0 ? list.tiles - 1 : 0;
     if (list.tiles == 0) {
@@ -557,7 +590,7 @@ struct KvFetcher {
     constexpr uint32_t kVSlabs = wgmma_tile::slabs(C::kDv);
     for (uint32_t round = 0, index; (index = wgmma_tile::item_index<C>(round)) < items; ++round) {
       const Item item = item_of<C>(a, index);
-      Walk walk(a, item);
+      Walk walk(a, item, C::kLists);
       uint32_t tile = walk.tile();
       fetch<C::kSlabs>(&a.k, item, tile);
       while (walk.left > 0) {
@@ -685,7 +718,7 @@ struct QFetcher {
 #pragma unroll 1
       for (uint32_t g = 0; g < C::kGroups; ++g) {
         write_place(index, next, round, g);
-        if (!C::kScaled && !C::kPacked && a.lists.counts != nullptr)
+        if (C::kLists && a.lists.counts != nullptr)
           write_list(index, round, g);
         else
           write_tiles(index, next, round, g);
@@ -743,7 +776,7 @@ struct GeneralMultiplier : Multiplier<C> {
   /* Scores of products become tanh of `scale` times them, which is what softcap asks for; the softmax then has its
    * scale. 0: they stay. */
   __device__ __forceinline__ void cap(float scale) {
-    if (scale == 0.0f) return;
+    if (!C::kCaps || scale == 0.0f) return;
     float most = 0.0f;
 #pragma unroll
     for (uint32_t i = 0; i < C::kKeys / 2; ++i) most = fmaxf(most, fabsf(s[i]));
@@ -784,14 +817,14 @@ struct GeneralMultiplier : Multiplier<C> {
     return true;
   }
   __device__ __forceinline__ bool run_unseen() {
-    if (a.cap_scale != 0.0f && !wide) return run_unseen_capped();
+    if (C::kCaps && a.cap_scale != 0.0f && !wide) return run_unseen_capped();
     cap(a.cap_scale);
     return softmax.run_unseen(s);
   }
 
   /* The keys of a tile by its number in the round, which is that of a list where there are lists. */
   __device__ __forceinline__ uint32_t tile_of(uint32_t round, uint32_t tile) const {
-    if (a.lists.counts == nullptr) return tile;
+    if (!C::kLists || a.lists.counts == nullptr) return tile;
     const uint4 info = ptx::load_shared(Layout<C>{at}.list_info(group, round));
     if (tile == last_tile(round)) return info.w;
     const int32_t *const index = reinterpret_cast<const int32_t *>(info.x | (uint64_t)info.y << 32);
@@ -815,7 +848,7 @@ struct GeneralMultiplier : Multiplier<C> {
     const int32_t first_key = tile_key + (int32_t)(lane % 4 * 2);
     const bool has_end =
         (a.mask.right < 0 ? keys : min(position + a.mask.right + 1, keys)) < tile_key + (int32_t)C::kKeys;
-    const bool has_first = a.mask.left >= 0 && position + behind(15) - a.mask.left > tile_key;
+    const bool has_first = C::kWindows && a.mask.left >= 0 && position + behind(15) - a.mask.left > tile_key;
 #pragma unroll
     for (uint32_t i = 0; i < 2; ++i) {
       const int32_t at_ = position + behind(i * 8 + lane / 4);
@@ -849,16 +882,15 @@ struct GeneralMultiplier : Multiplier<C> {
     const uint4 where = ptx::load_shared(more_info(round) + 16);
     const uint32_t lane = threadIdx.x % kWarp, row = threadIdx.x % 128 / kWarp * 16 + lane / 4;
     const uint32_t rows = what.y & 0xffff;
-    const auto sink_of = [&](uint32_t head) {
-      return a.sink != nullptr ? a.sink[head] * 1.44269504f : minus_infinity();
-    };
+    const bool has_sink = C::kSinks && a.sink != nullptr;
+    const auto sink_of = [&](uint32_t head) { return has_sink ? a.sink[head] * 1.44269504f : minus_infinity(); };
     float sink = C::kPacked ? 0.0f : sink_of(what.z);
 #pragma unroll
     for (uint32_t i = 0; i < 2; ++i) {
       const uint32_t r = row + 8 * i, query = queries<C>(a, r), head = head_of(r);
       if constexpr (C::kPacked) sink = sink_of(what.z + head);
       float total = sum[i], below = divisor[i], reference = softmax.reference[i], factor = 1.0f;
-      if (a.sink != nullptr) {
+      if (has_sink) {
         const float most = fmaxf(reference, sink), base = most == minus_infinity() ? 0.0f : most;
         factor = ptx::ex2(reference - base);
         total = fmaf(total, factor, ptx::ex2(sink - base)), below = fmaf(below, factor, ptx::ex2(sink - base));
@@ -867,7 +899,7 @@ struct GeneralMultiplier : Multiplier<C> {
       const float f = below > 0.0f ? factor * scale / below : 0.0f;
       T *const to = static_cast<T *>(a.o) + (where.x | (uint64_t)where.y << 32) + query * a.o_view.token_stride +
                     (C::kPacked ? head * a.o_view.head_stride : 0);
-      if (a.lse != nullptr && lane % 4 == 0 && r < rows)
+      if (C::kLse && a.lse != nullptr && lane % 4 == 0 && r < rows)
         a.lse[(where.z | (uint64_t)where.w << 32) + query + (C::kPacked ? head * a.lse_view.head_stride : 0)] =
             log_sum_exp(reference, total);
 #pragma unroll
@@ -1110,7 +1142,7 @@ __global__ void __launch_bounds__(wgmma_general::kOrderThreads, 1)
 
 /* grid: the items, or fewer blocks that take several each. */
 template <typename C>
-__global__ void __launch_bounds__((C::kGroups + 1) * 128, 1)
+__global__ void __launch_bounds__((C::kGroups + 1) * 128, C::kBlocks)
     wgmma_general_kernel(const __grid_constant__ WgmmaGeneralParams a) {
 #ifdef ATTN_SM90A
   using namespace wgmma_general;

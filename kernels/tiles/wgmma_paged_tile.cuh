@@ -77,7 +77,7 @@ inline struct status params_make(const attn_problem &shape, const attn_buffers &
 template <typename T_, Shape S_>
 struct Config : wgmma_general::Config<T_, S_> {
   using Params = WgmmaPagedParams;
-  static constexpr bool kPacked = true;
+  static constexpr bool kPacked = true, kLists = false;
   static constexpr uint32_t kConsumerRegisters = 224, kProducerRegisters = 56; /* a whole warp fetches keys */
   static_assert(S_.dense.pingpong == 0 && (S_.dense.keys & (S_.dense.keys - 1)) == 0);
 };

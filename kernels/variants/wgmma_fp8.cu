@@ -6,8 +6,9 @@
  * accumulators to an operand in registers. Accumulators of e4m3 products keep about 14 bits, so P V of at most 512
  * keys is added to fp32 sums (promotion). The work between two products bounds the time, so it is kept short. Most
  * tiles are weighed without a look at their maxima: weights that do not fit e4m3 are seen in the packed bytes, and
- * are few. The sum of weights is a product with a block of ones. Where q tiles are few, several blocks share the keys
- * of each, and another pass merges their sums (kernels/tiles/wgmma_split_tile.cuh).
+ * are few. The sum of weights is a product with a block of ones. Soft caps, sinks, windows, scales for blocks of keys
+ * and LSE have kernels of their own: without them a kernel has a fifth less code. Where q tiles are few, several
+ * blocks share the keys of each, and another pass merges their sums (kernels/tiles/wgmma_split_tile.cuh).
  *
  * Source: FlashAttention-3 for the transposing of V beside the products; DeepSeek-V3's report for adding the sums of
  *   tensor cores to fp32 ones; FlashDecoding for keys that blocks share; the rest is written from the PTX manual.
@@ -39,28 +40,29 @@
  *       adding to fp32                                          1     3     6
  *       the product with ones                                   0     2     1
  *
- *   A q tile costs 6900 clocks at D = 128, beside the time of its tiles of keys. Of these, 3700 are for its end: a
- *   turn, the start of the last and the next product, the last sums, and the output. Misses of the instruction cache
- *   are a part of all of it: with a fifth less code, 1024 keys take 7 % less time.
+ *   A q tile costs 5200 clocks at D = 128, beside the time of its tiles of keys: a turn, the start of the last and
+ * the next product, the last sums, the output, and a look at the maxima of the first tiles. Misses of the instruction
+ *   cache are a part of all of it. It was 6900 in kernels that take everything, which spill 11 registers too:
+ *   16,16,1024,128 takes 183 us instead of 201, causal 131 instead of 148. Sums of zeros are not scaled when a
+ *   reference is raised, which is 1 % of that. FlashAttention-3 takes 182 and 129 us.
  *
  *   With all sums in registers and two warpgroups, the maxima of a round's last tile are not looked for. This saves
  *   2 % of the time at 1024 keys. Otherwise they are. With sums in shared memory, leaving them out made 8192 keys 3 %
  *   slower, because the compiler ordered the loop differently. With three warpgroups there are too few registers.
  *
- *   None of these is used, since none was faster overall. In the first seven the kernel transposes V.
+ *   None of these is used, since none was faster overall. In the first nine the kernel transposes V.
  *
- *        starting the products of one half of the keys while the other half's weights are made
- *        letting one warpgroup at a time make exponentials
- *        starting products without turns
- *        two warpgroups of 128 keys instead of three of 96 at D = 64
- *        a quarter of the exponentials as polynomials: 1 % slower, 5 % at D = 256
- *        packing weights before P V is waited for: 4 % slower
- *        the products and then the softmax of two tiles at a time: 0.5 % faster at D = 256, 15 % slower at D = 128
- *        three warpgroups of 64 keys at D = 128 with all sums in shared memory: 10 % slower
- *        exponentials interleaved evenly with the scaling of scores, which the compiler does first: 1 to 2 % slower
- *        testing the barriers of the next tile early: 1 % slower, as the time saved is spent waiting for the turn
- *        two sets of scores, so that a tile's products start before the softmax of the tile before it: 3 % faster
- *          with two warpgroups at D = 64, which is 12 % slower than three; 4 to 12 % slower at D = 128
+ *        a warpgroup takes one or two tiles more while the other is between two q tiles: 5 to 9 % slower at 1024 keys
+ *        behind a masked first tile, a look at the maxima of one tile instead of three: 8 % slower at 1024 keys;
+ * behind another first tile, of one tile more: 1 % slower starting the products of one half of the keys while the
+ * other half's weights are made letting one warpgroup at a time make exponentials starting products without turns two
+ * warpgroups of 128 keys instead of three of 96 at D = 64 a quarter of the exponentials as polynomials: 1 % slower, 5
+ * % at D = 256 packing weights before P V is waited for: 4 % slower the products and then the softmax of two tiles at
+ * a time: 0.5 % faster at D = 256, 15 % slower at D = 128 three warpgroups of 64 keys at D = 128 with all sums in
+ * shared memory: 10 % slower exponentials interleaved evenly with the scaling of scores, which the compiler does
+ * first: 1 to 2 % slower testing the barriers of the next tile early: 1 % slower, as the time saved is spent waiting
+ * for the turn two sets of scores, so that a tile's products start before the softmax of the tile before it: 3 %
+ * faster with two warpgroups at D = 64, which is 12 % slower than three; 4 to 12 % slower at D = 128
  *
  *   Where the kernel transposes V, (1,16,8192,256) takes 2.01 million clocks: 1.87 without the four chunks of P V,
  *   each of which is waited for and added alone, 1.89 without transposing, and 1.26 without both. So where a pass
@@ -108,15 +110,21 @@ constexpr uint32_t kSplitRows = 128;
 /* Of the kernels that fit the problem and the tunables, those of the smallest D are compared, and the one with the
  * least estimated time is taken. */
 constexpr Kernel kKernels[] = {
-    {{.D = 64, .Dv = 64, .groups = 3, .keys = 96, .slots = 8}, 220, 100},
-    {{.D = 64, .Dv = 64, .groups = 2, .keys = 128, .slots = 8}, 220, 122},
-    {{.D = 64, .Dv = 64, .groups = 2, .keys = 128, .slots = 8, .splits = 2}, 220, 122},
-    {{.D = 128, .Dv = 128, .groups = 2, .keys = 128, .slots = 8}, 470, 118},
-    {{.D = 128, .Dv = 128, .groups = 2, .keys = 128, .slots = 8, .sums = 64, .transposed = 1}, 470, 109},
-    {{.D = 128, .Dv = 128, .groups = 2, .keys = 128, .slots = 8, .splits = 2}, 470, 118},
-    {{.D = 256, .Dv = 256, .groups = 2, .keys = 64, .slots = 5, .chunks = 4}, 320, 121},
-    {{.D = 256, .Dv = 256, .groups = 2, .keys = 64, .slots = 5, .sums = 208, .transposed = 1}, 320, 94},
-    {{.D = 256, .Dv = 256, .groups = 2, .keys = 64, .slots = 5, .chunks = 4, .splits = 2}, 320, 121},
+    {{.D = 64, .Dv = 64, .groups = 3, .keys = 96, .slots = 8}, 340, 86},
+    {{.D = 64, .Dv = 64, .groups = 2, .keys = 128, .slots = 8}, 250, 112},
+    {{.D = 64, .Dv = 64, .groups = 3, .keys = 96, .slots = 8, .extras = 1}, 220, 100},
+    {{.D = 64, .Dv = 64, .groups = 2, .keys = 128, .slots = 8, .extras = 1}, 220, 122},
+    {{.D = 64, .Dv = 64, .groups = 2, .keys = 128, .slots = 8, .extras = 1, .splits = 2}, 220, 122},
+    {{.D = 128, .Dv = 128, .groups = 2, .keys = 128, .slots = 8}, 300, 106},
+    {{.D = 128, .Dv = 128, .groups = 2, .keys = 128, .slots = 8, .sums = 64, .transposed = 1}, 340, 102},
+    {{.D = 128, .Dv = 128, .groups = 2, .keys = 128, .slots = 8, .extras = 1}, 470, 118},
+    {{.D = 128, .Dv = 128, .groups = 2, .keys = 128, .slots = 8, .sums = 64, .transposed = 1, .extras = 1}, 470, 109},
+    {{.D = 128, .Dv = 128, .groups = 2, .keys = 128, .slots = 8, .extras = 1, .splits = 2}, 470, 118},
+    {{.D = 256, .Dv = 256, .groups = 2, .keys = 64, .slots = 5, .chunks = 4}, 320, 115},
+    {{.D = 256, .Dv = 256, .groups = 2, .keys = 64, .slots = 5, .sums = 208, .transposed = 1}, 320, 93},
+    {{.D = 256, .Dv = 256, .groups = 2, .keys = 64, .slots = 5, .chunks = 4, .extras = 1}, 320, 121},
+    {{.D = 256, .Dv = 256, .groups = 2, .keys = 64, .slots = 5, .sums = 208, .transposed = 1, .extras = 1}, 320, 94},
+    {{.D = 256, .Dv = 256, .groups = 2, .keys = 64, .slots = 5, .chunks = 4, .extras = 1, .splits = 2}, 320, 121},
 };
 static_assert([] {
   for (const Kernel &kernel : kKernels)
@@ -197,8 +205,11 @@ static bool fits(const Kernel &kernel, const attn_problem &shape, const attn_tun
   /* The pass that transposes takes sequences of one length, and numbers the tiles of V by 31 bits. */
   const bool can_pass = !attn_is_ragged(&shape) && transposed_tiles(shape, kernel.shape) <= INT32_MAX;
   const bool may_split = is_split(kernel.shape) ? t.value[SPLITS] != 1 : t.value[SPLITS] <= 1;
-  return shape.D <= kernel.shape.D && shape.Dv <= kernel.shape.Dv && has_scales && is_asked && may_split &&
-         (can_pass || !kernel.shape.transposed) && any_or(GROUPS, kernel.shape.groups) &&
+  const bool needs_extras =
+      shape.softcap > 0 || shape.sink || shape.lse || shape.left >= 0 || shape.scales == ATTN_SCALES_BLOCK;
+  return shape.D <= kernel.shape.D && shape.Dv <= kernel.shape.Dv &&
+         (is_split(kernel.shape) || (kernel.shape.extras != 0) == needs_extras) && has_scales && is_asked &&
+         may_split && (can_pass || !kernel.shape.transposed) && any_or(GROUPS, kernel.shape.groups) &&
          any_or(KEYS, kernel.shape.keys);
 }
 

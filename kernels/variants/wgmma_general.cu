@@ -16,6 +16,10 @@
  *   - Lists of blocks are read by the thread that fetches, one block ahead of its use; the warpgroups know how many
  *     tiles come, and which of them have a bound of the mask. A pass before sorts the items of each section of heads
  *     by the length of their lists.
+ *   - Soft caps and lists of blocks have kernels of their own. Without them a kernel has half of the code, more of
+ *     which stays in the instruction cache from one item to the next.
+ *   - Under a short window at D = 64, three blocks of one warpgroup share an SM: while one is between two items, the
+ *     others multiply.
  *
  * Source: FlashAttention-3 for windows by ranges of tiles; the rest is written from the PTX manual.
  *
@@ -26,6 +30,16 @@
  *         64  17                      1024 / 1088 = 94 %
  *        128   9                      1024 / 1152 = 89 %
  *
+ * Measured on an H200, us; `one kernel` took soft caps and lists of blocks too, and had no blocks of one warpgroup:
+ *
+ *       problem                                        one kernel   now   cuDNN
+ *       1,32,16384,64, window of 128 keys              152          105   133
+ *       1,32,16384,64, window of 1024 keys             301          286   381
+ *       1,16,16384,128, window of 128 keys              94           79    91
+ *       1,16,16384,128, window of 1024 keys            221          215   273
+ *       1,16,16384,128, a tenth of all blocks of 128   331          321     -
+ *       1,128,1024,192 causal, Dv = 128                 96           92     -
+ *
  * Cannot: run anywhere but on compute capability 9.0; use clusters; read pages; take lists of blocks that are no
  *   multiple of its tiles, nor lists in a ragged batch.
  *
@@ -35,6 +49,7 @@
  *       D    Dv   groups  registers                     of    shared memory, KB
  *       64   64   4       32 + 16 + 32 = 80             112   64 + 20 * 8 = 224
  *       64   64   2       64 + 32 + 32 = 128            232   32 + 12 * 16 = 224
+ *       64   64   1       32 + 16 + 32 = 80             120   16 +  7 * 8 = 72, three times
  *      128  128   3       32 + 16 + 64 = 112            152   48 + 11 * 16 = 224
  *      128  128   2       32 + 16 + 64 = 112            232   64 + 10 * 16 = 224
  *      128  128   2       64 + 32 + 64 = 160            232   64 + 5 * 32 = 224
@@ -44,40 +59,45 @@
 
 namespace attn {
 
+using wgmma_general::kBlockLists;
+using wgmma_general::kSoftcap;
 using wgmma_general::Shape;
 
 /* A kernel that is compiled. */
 struct GeneralKernel {
   Shape shape;
   uint32_t turn, step; /* what a block takes on an H200 from one q tile to the next, and for a tile of keys; 10 ns */
-  unsigned dtypes = ATTN_DTYPES_16_BITS;
 };
 
-constexpr unsigned kMeasured = ATTN_DTYPE_BIT(ATTN_BF16); /* to measure what does not win: for one type alone */
-
-/* Of the kernels that fit the tunables the cheapest is taken. Measured with windows of 128 and of 1024 keys. */
+/* Of the kernels that fit the problem and the tunables, those of the smallest D and of the first extras that suffice
+ * are compared, and the cheapest is taken. Measured with windows of 128 to 4096 keys. */
 constexpr GeneralKernel kGeneralKernels[] = {
-    {{{.D = 64, .groups = 4, .keys = 64, .slots = 20}, 64}, 730, 70},
-    {{{.D = 64, .slots = 12}, 64}, 160, 114},
-    {{{.D = 64, .groups = 4, .keys = 64, .slots = 20, .pingpong = 0}, 64}, 730, 71, kMeasured},
-    {{{.D = 128, .groups = 3, .keys = 64, .slots = 11}, 128}, 390, 98},
-    {{{.D = 128, .keys = 64, .slots = 10}, 128}, 340, 71},
-    {{{.D = 128, .slots = 5}, 128}, 220, 138},
+    {{{.D = 64, .groups = 4, .keys = 64, .slots = 20}, 64}, 650, 66},
+    {{{.D = 64, .slots = 12}, 64}, 250, 102},
+    {{{.D = 64, .groups = 1, .keys = 64, .slots = 7}, 64, 0, 3}, 280, 76},
+    {{{.D = 64, .groups = 4, .keys = 64, .slots = 20}, 64, kBlockLists}, 730, 70},
+    {{{.D = 64, .slots = 12}, 64, kBlockLists}, 250, 105},
+    {{{.D = 64, .groups = 4, .keys = 64, .slots = 20}, 64, kSoftcap | kBlockLists}, 730, 70},
+    {{{.D = 64, .slots = 12}, 64, kSoftcap | kBlockLists}, 160, 114},
+    {{{.D = 128, .groups = 3, .keys = 64, .slots = 11}, 128}, 490, 88},
+    {{{.D = 128, .keys = 64, .slots = 10}, 128}, 300, 69},
+    {{{.D = 128, .slots = 5}, 128}, 290, 132},
+    {{{.D = 128, .keys = 64, .slots = 10}, 128, kBlockLists}, 340, 71},
+    {{{.D = 128, .slots = 5}, 128, kBlockLists}, 220, 138},
+    {{{.D = 128, .groups = 3, .keys = 64, .slots = 11}, 128, kSoftcap | kBlockLists}, 390, 98},
+    {{{.D = 128, .slots = 5}, 128, kSoftcap | kBlockLists}, 220, 138},
     {{{.D = 192, .keys = 112, .slots = 4}, 128}, 250, 160},
+    {{{.D = 192, .keys = 112, .slots = 4}, 128, kSoftcap | kBlockLists}, 250, 160},
     {{{.D = 256, .keys = 64, .slots = 5, .pingpong = 0}, 256}, 300, 140},
-    {{{.D = 256, .keys = 64, .slots = 5}, 256}, 320, 160, kMeasured},
+    {{{.D = 256, .keys = 64, .slots = 5, .pingpong = 0}, 256, kSoftcap | kBlockLists}, 300, 140},
 };
 
 #ifdef __CUDACC__
-/* nullptr: the kernel is not compiled for this type. */
 static const void *general_handle(const GeneralKernel &kernel, enum attn_dtype dtype) {
   return for_row<std::size(kGeneralKernels)>(&kernel - kGeneralKernels, [&](auto row) {
-    return for_type<__half, __nv_bfloat16>(dtype, [](auto t) -> const void * {
-      constexpr const GeneralKernel &kKernel = kGeneralKernels[decltype(row)::value];
-      if constexpr ((kKernel.dtypes & ATTN_DTYPE_BIT(decltype(t)::dtype)) != 0)
-        return handle(wgmma_general_kernel<wgmma_general::Config<typename decltype(t)::type, kKernel.shape>>);
-      else
-        return nullptr;
+    return for_type<__half, __nv_bfloat16>(dtype, [](auto t) {
+      constexpr Shape kShape = kGeneralKernels[decltype(row)::value].shape;
+      return handle(wgmma_general_kernel<wgmma_general::Config<typename decltype(t)::type, kShape>>);
     });
   });
 }
@@ -85,7 +105,9 @@ static const void *general_handle(const GeneralKernel &kernel, enum attn_dtype d
 static const void *order_handle(const GeneralKernel &kernel, bool sparse) {
   return for_row<std::size(kGeneralKernels)>(&kernel - kGeneralKernels, [&](auto row) {
     using C = wgmma_general::Config<__nv_bfloat16, kGeneralKernels[decltype(row)::value].shape>;
-    return sparse ? handle(wgmma_general_sort<C>) : handle(wgmma_general_order<C>);
+    if constexpr (C::kLists)
+      if (sparse) return handle(wgmma_general_sort<C>);
+    return handle(wgmma_general_order<C>);
   });
 }
 #else
@@ -94,7 +116,7 @@ static const void *order_handle(const GeneralKernel &, bool) { return nullptr; }
 constexpr decltype(attn_variant::bind) general_bind = nullptr;
 #endif
 
-enum { GENERAL_GROUPS, GENERAL_KEYS, GENERAL_PERSISTENT, GENERAL_TURNS };
+enum { GENERAL_GROUPS, GENERAL_KEYS, GENERAL_PERSISTENT };
 
 static const attn_tunable general_tunables[] = {
     {.name = "warpgroups",
@@ -105,10 +127,6 @@ static const attn_tunable general_tunables[] = {
      .max = 1,
      .default_value = 1,
      .help = "1: one block per SM loops over the q tiles, 0: one block per q tile"},
-    {.name = "turns",
-     .max = 2,
-     .help =
-         "1: warpgroups take turns to start their products, 2: each when it can; 0: what is fastest for the shape"},
     {.name = nullptr},
 };
 
@@ -118,11 +136,10 @@ static bool general_fits(const GeneralKernel &kernel, const attn_problem &shape,
   };
   const wgmma_tile::Shape &s = kernel.shape.dense;
   const uint32_t block = shape.sparse.block; /* of a list, of which a q tile and a tile of keys are a part */
-  const bool is_asked = t.value[GENERAL_GROUPS] != 0 || t.value[GENERAL_KEYS] != 0 || t.value[GENERAL_TURNS] != 0;
-  if (kernel.dtypes == kMeasured && !is_asked) return false;
-  return (kernel.dtypes & ATTN_DTYPE_BIT(shape.dtype)) != 0 && shape.D <= s.D && shape.Dv <= kernel.shape.Dv &&
+  const uint32_t needed = (shape.softcap > 0 ? kSoftcap : 0) | (attn_is_sparse(&shape) ? kBlockLists : 0);
+  return shape.D <= s.D && shape.Dv <= kernel.shape.Dv && (needed & ~kernel.shape.extras) == 0 &&
          block % rows(kernel.shape) == 0 && block % s.keys == 0 && any_or(GENERAL_GROUPS, s.groups) &&
-         any_or(GENERAL_KEYS, s.keys) && any_or(GENERAL_TURNS, s.pingpong ? 1 : 2);
+         any_or(GENERAL_KEYS, s.keys);
 }
 
 static const GeneralKernel *general_choose(const attn_problem &shape, const attn_tuning &tuning, uint32_t sms) {
@@ -130,10 +147,11 @@ static const GeneralKernel *general_choose(const attn_problem &shape, const attn
   double least = 0;
   for (const GeneralKernel &kernel : kGeneralKernels) {
     if (!general_fits(kernel, shape, tuning)) continue;
-    /* A kernel of a larger D multiplies zeros. */
-    if (best != nullptr && kernel.shape.dense.D > best->shape.dense.D) break;
+    const wgmma_tile::Shape &s = kernel.shape.dense;
+    /* A kernel of a larger D multiplies zeros; one with more extras is slower. */
+    if (best != nullptr && (s.D > best->shape.dense.D || kernel.shape.extras != best->shape.extras)) break;
     const double cost =
-        wgmma_general::cost(shape, rows(kernel.shape), kernel.shape.dense.keys, kernel.turn, kernel.step, sms);
+        wgmma_general::cost(shape, rows(kernel.shape), s.keys, kernel.turn, kernel.step, sms * kernel.shape.blocks);
     if (best == nullptr || cost < least) best = &kernel, least = cost;
   }
   return best;
@@ -178,7 +196,7 @@ static void general_plan(const attn_problem *shape, const attn_tuning *tuning, c
   const wgmma_tile::Shape &s = kernel.shape.dense;
   plan->stages = s.slots / 2;
   wgmma_general::plan_passes(*shape, rows(kernel.shape), s.keys, s.groups,
-                             tuning->value[GENERAL_PERSISTENT] ? device->sms : 0,
+                             tuning->value[GENERAL_PERSISTENT] ? device->sms * kernel.shape.blocks : 0,
                              wgmma_general::smem_bytes(kernel.shape), order_handle(kernel, attn_is_sparse(shape)),
                              general_handle(kernel, shape->dtype), plan);
   if (!attn_is_sparse(shape)) return;

@@ -25,18 +25,22 @@
  *       q8k_64q1s8k         66560, 32768             730, 460 us             850 to 950
  *
  *       batch, 32/8 heads   measured, pages of 16, 64   decode_general
- *       2q2k_32q1s1k        169, 162 us                 725
- *       q8k_64q1s8k         1270, 1180 us               5423
+ *       2q2k_32q1s1k        166, 158 us                 739
+ *       q8k_64q1s8k         1257, 1131 us               5519
+ *       q512s16k_32q1s4k    354 us                      792
  *
  *   Why it takes longer than predicted: the copy engine takes about 85 clocks for a box of 16 rows and 250 for one of
  *   64. So the 32 boxes of a tile in pages of 16 take as long as its products (q8k alone: 849 us in pages of 16, 768
  *   in pages of 64, 756 without pages). A decode of 8192 keys has as many tiles as the longest item of a prefill, and
  *   the longest items are taken first. So all decodes run at the beginning of the launch, which is limited by memory
- *   at first and by the tensor cores afterwards.
- *   This was tried: two lists, of items that fill both warpgroups and of items that fill one, from which blocks took
- *   the next by atomic counters. q8k_64q1s8k took 1105 us in pages of 64, and a prefill of 512 queries that see 16384
- *   keys, beside 32 decodes, 362 us instead of 476. But a block learned its next item 10 us later than with a fixed
- *   order: prefills alone took 6 to 8 % longer, and small batches 25 %.
+ *   at first and by the tensor cores afterwards. Both limit the card's power, so that less than the sum of the idle
+ *   times could be won.
+ *   The heads of a section share L2 with the keys that several q tiles read. The keys of decodes do not count there:
+ *   with them, a section had one head, and some blocks had two of the 128 long items of q512s16k_32q1s4k (477 us).
+ *   What did not win: two lists, of items that fill both warpgroups and of items that fill one, which each block
+ * mixes (q512s16k_32q1s4k 334 us, but prefills alone 4 % longer, 2q2k_32q1s1k 4 to 7 %, and small batches 15 %), or
+ * takes by atomic counters (a block learns its next item 10 us later); every other block taking its longest items
+ * last (2 to 3 % longer, or 1.5 % less).
  *
  * Budget, registers and shared memory: as wgmma_general with two warpgroups, and 16 bytes. */
 #include "kernels/tiles/wgmma_paged_tile.cuh"
@@ -51,8 +55,11 @@ struct Kernel {
 
 constexpr Kernel kKernels[] = {
     {{{.D = 64, .slots = 12, .pingpong = 0}, 64}, 160, 114},
+    {{{.D = 64, .slots = 12, .pingpong = 0}, 64, wgmma_general::kSoftcap}, 160, 114},
     {{{.D = 128, .slots = 5, .pingpong = 0}, 128}, 220, 138},
+    {{{.D = 128, .slots = 5, .pingpong = 0}, 128, wgmma_general::kSoftcap}, 220, 138},
     {{{.D = 256, .keys = 64, .slots = 5, .pingpong = 0}, 256}, 300, 140},
+    {{{.D = 256, .keys = 64, .slots = 5, .pingpong = 0}, 256, wgmma_general::kSoftcap}, 300, 140},
 };
 
 #ifdef __CUDACC__
@@ -92,7 +99,8 @@ static const attn_tunable tunables[] = {
 /* The one of the smallest D that is large enough: columns beyond the tensors' are multiplied as zeros. */
 static const Kernel *choose(const attn_problem &shape) {
   for (const Kernel &kernel : kKernels)
-    if (shape.D <= kernel.shape.dense.D && shape.Dv <= kernel.shape.Dv) return &kernel;
+    if (shape.D <= kernel.shape.dense.D && shape.Dv <= kernel.shape.Dv && (shape.softcap == 0 || kernel.shape.extras))
+      return &kernel;
   return nullptr;
 }
 static uint32_t pack_for(const attn_problem &shape, const attn_tuning &tuning) {

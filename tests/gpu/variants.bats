@@ -59,7 +59,7 @@ decode_general,decode_general:warps=2,blocks=2,split_kv,split_kv_atomic,one_quer
 
 @test "every kernel of wgmma_general that tunables reach is right, lists of blocks among its problems" {
   local tunables dim
-  for tunables in 64:turns=2 64:warpgroups=2,kv_tile=128 64:persistent=0 128:kv_tile=64 128:kv_tile=128 128:warpgroups=3 256:turns=1; do
+  for tunables in 64:warpgroups=4 64:warpgroups=2 64:warpgroups=1 64:persistent=0 128:kv_tile=64,warpgroups=2 128:kv_tile=128 128:warpgroups=3 256:persistent=0; do
     dim=${tunables%%:*}
     must 0 attn --device cuda --check-only --json "$TMP/r.json" --variants "wgmma_general:${tunables#*:}" \
       --shape "B=2,H=32/8,S=3000,D=$dim,bf16,window=1023:0,lse" --shape "B=1,H=16,S=2000x3333,D=$dim,bf16,causal,softcap=20" \

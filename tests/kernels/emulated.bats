@@ -66,7 +66,7 @@ emulate_part() {
 
 @test "wgmma_general is right with every kernel that tunables reach" {
   local tunables dim
-  drawn 1 64:turns=2 64:warpgroups=2,kv_tile=128 64:persistent=0 128:kv_tile=64 128:kv_tile=128 128:warpgroups=3 256:turns=1
+  drawn 1 64:warpgroups=4 64:warpgroups=2 64:warpgroups=1 64:persistent=0 128:kv_tile=64,warpgroups=2 128:kv_tile=128 128:warpgroups=3 256:persistent=0
   for tunables in "${DRAWN[@]}"; do
     dim=${tunables%%:*}
     emulate "emulated_wgmma_general:${tunables#*:}" --shape "B=1,H=4/2,S=900,D=$dim,bf16,window=300:0" \
