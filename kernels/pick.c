@@ -41,6 +41,8 @@ static uint64_t feature_of(enum pick_feature feature, const struct attn_problem 
     case PICK_GROUP_ROWS: return (uint64_t)s->Sq * (s->Hq / s->Hkv);
     case PICK_SHARED_PERCENT: return shared_percent(s);
     case PICK_PACKED_PERCENT: return ceil_div(100 * packed_tiles(s), sms);
+    case PICK_KV_PERCENT: return ceil_div(100 * (uint64_t)s->B * s->Hkv, sms);
+    case PICK_PAGE: return s->page;
     case PICK_ROWS_PER_SM: return ceil_div(heads * s->Sq, sms);
     case PICK_TILES_PERCENT: return ceil_div(100 * heads * ceil_div(s->Sq, 64), sms);
     case PICK_DRAM_PER_SM: return (uint64_t)(device->dram_gb_per_s / (double)sms);

@@ -23,6 +23,8 @@ enum pick_feature {
                         * (Sq * Hq / Hkv), as in decoding; 0 if Hq equals Hkv */
   PICK_PACKED_PERCENT, /* q tiles of 128 rows with all query heads of a KV head, B * Hkv * ceil(Sq * Hq / Hkv / 128),
                         * in percent of the SMs, rounded up; 0 where Hq / Hkv is not a power of two from 2 to 64 */
+  PICK_KV_PERCENT,     /* B * Hkv in percent of the SMs, rounded up */
+  PICK_PAGE,           /* tokens of a page; 0: K and V are contiguous */
   PICK_ROWS_PER_SM,    /* B * Hq * Sq over the SMs, rounded up */
   PICK_TILES_PERCENT,  /* tiles of 64 query rows, B * Hq * ceil(Sq / 64), in percent of the SMs, rounded up */
   PICK_DRAM_PER_SM,    /* an SM's share of the DRAM's peak, GB/s, rounded down: 25 on an H100, 36 on an H200 */

@@ -33,41 +33,61 @@ static const struct pick_rule rules[] = {
      * `decode` gives each KV head the same number of SMs, or each SM a number of heads, and here some SMs have
      * nothing to do at the end. With pages of 16 or 64 tokens it is the same. */
     {"decode_general",
-     .when = {IS(D, 128), AT_MOST(GROUP_ROWS, 16), BETWEEN(PACKED_PERCENT, 205, 275), AT_LEAST(SKV, 4096),
-              IS(RAGGED, 0), AT_LEAST(DRAM_PER_SM, 30)},
-     .why = "30 GB/s of DRAM or more for an SM, a little more than two KV heads for an SM: "
-            "equal shares of the keys"},
+     .when = {IS(D, 128), AT_MOST(GROUP_ROWS, 16), BETWEEN(KV_PERCENT, 205, 275), AT_LEAST(SKV, 4096), IS(RAGGED, 0),
+              AT_LEAST(DRAM_PER_SM, 30)},
+     .why = "30 GB/s of DRAM or more for an SM, a little more than two KV heads for an SM: equal shares of the keys"},
     {"decode_general",
-     .when = {IS(D, 128), AT_MOST(GROUP_ROWS, 16), BETWEEN(PACKED_PERCENT, 55, 70), AT_LEAST(SKV, 4096),
-              IS(RAGGED, 0), AT_LEAST(DRAM_PER_SM, 30)},
-     .why = "30 GB/s of DRAM or more for an SM, KV heads for 55 to 70 % of the SMs: equal "
-            "shares of the keys"},
+     .when = {IS(D, 128), AT_MOST(GROUP_ROWS, 16), BETWEEN(KV_PERCENT, 55, 70), AT_LEAST(SKV, 4096), IS(RAGGED, 0),
+              AT_LEAST(DRAM_PER_SM, 30)},
+     .why = "30 GB/s of DRAM or more for an SM, KV heads for 55 to 70 % of the SMs: equal shares of the keys"},
     {"decode_general",
-     .when = {IS(D, 128), AT_MOST(GROUP_ROWS, 16), BETWEEN(PACKED_PERCENT, 34, 40), AT_LEAST(SKV, 16384),
-              IS(RAGGED, 0), AT_LEAST(DRAM_PER_SM, 30)},
-     .why = "30 GB/s of DRAM or more for an SM, 16384 keys or more, KV heads for 34 to 40 % "
-            "of the SMs: equal shares of the keys"},
+     .when = {IS(D, 128), AT_MOST(GROUP_ROWS, 16), BETWEEN(KV_PERCENT, 34, 40), AT_LEAST(SKV, 16384), IS(RAGGED, 0),
+              AT_LEAST(DRAM_PER_SM, 30)},
+     .why = "30 GB/s of DRAM or more for an SM, 16384 keys or more, KV heads for 34 to 40 % of the SMs: equal shares "
+            "of the keys"},
     {"decode_general",
-     .when = {IS(D, 128), AT_MOST(GROUP_ROWS, 16), BETWEEN(PACKED_PERCENT, 71, 80), AT_LEAST(SKV, 16384),
-              IS(RAGGED, 0), AT_LEAST(DRAM_PER_SM, 30)},
-     .why = "30 GB/s of DRAM or more for an SM, 16384 keys or more, KV heads for 71 to 80 % "
-            "of the SMs: equal shares of the keys"},
+     .when = {IS(D, 128), AT_MOST(GROUP_ROWS, 16), BETWEEN(KV_PERCENT, 71, 80), AT_LEAST(SKV, 16384), IS(RAGGED, 0),
+              AT_LEAST(DRAM_PER_SM, 30)},
+     .why = "30 GB/s of DRAM or more for an SM, 16384 keys or more, KV heads for 71 to 80 % of the SMs: equal shares "
+            "of the keys"},
     {"decode_general",
-     .when = {IS(D, 128), AT_MOST(GROUP_ROWS, 16), BETWEEN(PACKED_PERCENT, 140, 175), AT_LEAST(SKV, 16384),
-              IS(RAGGED, 0), AT_LEAST(DRAM_PER_SM, 30)},
-     .why = "30 GB/s of DRAM or more for an SM, 16384 keys or more, 1.4 to 1.75 KV heads for "
-            "an SM: equal shares of the keys"},
-    /* H200: 284 us against 386 of `decode` (18 sequences of 8192 keys, 8 KV heads), which has one block on an SM. */
+     .when = {IS(D, 128), AT_MOST(GROUP_ROWS, 16), BETWEEN(KV_PERCENT, 140, 175), AT_LEAST(SKV, 16384), IS(RAGGED, 0),
+              AT_LEAST(DRAM_PER_SM, 30)},
+     .why = "30 GB/s of DRAM or more for an SM, 16384 keys or more, 1.4 to 1.75 KV heads for an SM: equal shares of "
+            "the keys"},
+    /* H200: 253 us against 259 of `decode` (16 sequences of 16384 keys, 8 KV heads, pages of 16 tokens), whose copy
+     * engine takes longer for small pages; with pages of 64 both take 252. */
     {"decode_general",
-     .when = {IS(D, 256), AT_MOST(GROUP_ROWS, 16), BETWEEN(PACKED_PERCENT, 101, 165), AT_LEAST(SKV, 4096),
-              IS(RAGGED, 0), AT_LEAST(DRAM_PER_SM, 30)},
-     .why = "30 GB/s of DRAM or more for an SM, D of 256, a little more than one KV head for "
-            "an SM: equal shares of the keys"},
+     .when = {IS(D, 128), BETWEEN(PAGE, 1, 63), AT_MOST(GROUP_ROWS, 16), BETWEEN(KV_PERCENT, 45, 112),
+              AT_LEAST(SKV, 16384), AT_LEAST(DRAM_PER_SM, 30)},
+     .why =
+         "30 GB/s of DRAM or more for an SM, 16384 keys or more, pages of fewer than 64 tokens, KV heads for 45 to "
+         "112 % of the SMs: equal shares of the keys"},
+    {"decode_general",
+     .when = {IS(D, 128), BETWEEN(PAGE, 1, 63), AT_MOST(GROUP_ROWS, 16), BETWEEN(KV_PERCENT, 90, 105),
+              AT_LEAST(SKV, 4096), AT_LEAST(DRAM_PER_SM, 30)},
+     .why = "30 GB/s of DRAM or more for an SM, 4096 keys or more, pages of fewer than 64 tokens, about one KV head "
+            "for an SM: equal shares of the keys"},
+    /* H200: 139 us against 192 of `decode` (17 sequences of 4096 keys, 8 KV heads), 285 against 318 (36): `decode`
+     * has one block on an SM. */
+    {"decode_general",
+     .when = {IS(D, 256), AT_MOST(GROUP_ROWS, 16), BETWEEN(KV_PERCENT, 101, 165), AT_LEAST(SKV, 4096), IS(RAGGED, 0),
+              AT_LEAST(DRAM_PER_SM, 30)},
+     .why = "30 GB/s of DRAM or more for an SM, D of 256, a little more than one KV head for an SM: equal shares of "
+            "the keys"},
+    {"decode_general",
+     .when = {IS(D, 256), AT_MOST(GROUP_ROWS, 16), BETWEEN(KV_PERCENT, 201, 265), AT_LEAST(SKV, 4096), IS(RAGGED, 0),
+              AT_LEAST(DRAM_PER_SM, 30)},
+     .why = "30 GB/s of DRAM or more for an SM, D of 256, a little more than two KV heads for an SM: equal shares of "
+            "the keys"},
     /* 5.2 us against 10.7 of `wgmma` (4 queries, 1024 keys, 4 query heads for a KV head): the other kernels here take
      * a tile of 64 query rows for each query head, and read the keys once for each head of a group; decode reads them
      * once for 16 rows. */
     {"decode", .when = {AT_MOST(GROUP_ROWS, 16), AT_LEAST(SKV, 256)},
      .why = "at most 16 query rows share their keys: read once for all of them, by blocks that share the keys"},
+    /* 3.6 us against 4.9 of `decode_general` (three sequences of 64 keys). */
+    {"decode", .when = {AT_MOST(GROUP_ROWS, 16), AT_LEAST(PAGE, 8)},
+     .why = "at most 16 query rows share their keys, in pages: read once for all of them"},
     /* H100, shapes/few_queries.json: where 17 to 128 rows share their keys and PACKED_PERCENT is 70 or more,
      * `wgmma_paged` takes 0.32 to 0.96 of the time of `decode`, which reads the keys once for every 16 rows, and 0.37
      * to 0.91 of that of `wgmma`, which reads them once for every query head. */
@@ -227,6 +247,13 @@ static const struct pick_rule rules[] = {
               AT_LEAST(SKV, 4096)},
      .why = "compute capability 9.0, 129 to 192 queries against 4096 keys or more: one tile of 192 rows, not two of "
             "128"},
+    /* H200: 42 us against 47 of `wgmma` (512 heads of 270 queries and keys, as many of 320; causal 34 and 36 against
+     * 40), whose tiles of 128 rows have none for a sixth of them. But 58 against 48 (333 queries). */
+    {"wgmma_general",
+     .when = {IS(CC, 90), IS(RAGGED, 0), IS(D, 64), BETWEEN(SQ, 257, 320), BETWEEN(SKV, 257, 320),
+              AT_LEAST(TILES_PERCENT, 600)},
+     .why = "compute capability 9.0, D of 64, 257 to 320 queries and keys of many heads: tiles of 64 rows waste less "
+            "than tiles of 128"},
     {"wgmma", .why = "compute capability 9.0, 16-bit types, D up to 256: twice the rate of mma.sync"},
     /* 158 us against 215 (two prefills of 2048 beside 32 decodes of 1024 keys, four query heads for a KV head). */
     {"wgmma_paged", .when = {AT_LEAST(GROUP_ROWS, 17), AT_LEAST(SHARED_PERCENT, 20)},

@@ -56,11 +56,15 @@
  *   boxes), 4 warps at D = 128, clusters of 8 or 16 (half of the SMs idle, or two waves). Path=1: prefetching 128
  *   or 256 bytes into L2, more than two blocks on an SM.
  *
- *   In pages, 32/8 heads, D = 128: one sequence of 16384 keys takes 19.6 us contiguous, 20.3 in pages of 64 tokens
- * and 21.1 in pages of 16; 64 of 4096 keys 239, 240 and 243. The copy engine takes longer for many small boxes, so
- * more bytes are in flight: 192 KB instead of 96 for pages below 64 tokens took 16 sequences of 4096 keys from 68.0
- * us to 65.8 (contiguous 62.4). Two blocks on an SM are faster than one after the other, unless the last ones then
- * leave SMs idle: 48 sequences of 4096 keys take 185 us with one block on an SM, three in all, and 211 with two.
+ * In pages, us (32/8 heads, D = 128; FlashAttention-3 beside it in parentheses):
+ *     keys                       contiguous   pages of 64   pages of 16
+ *     one sequence of 16384      19.6 (24.9)  20.3 (27.3)   21.1 (27.6)
+ *     64 sequences of 4096       239 (253)    240 (258)     243 (264)
+ *   The copy engine takes longer for many small boxes, so more bytes are in flight for pages below 64 tokens, 192 KB
+ *   instead of 96: 16 sequences of 4096 keys in pages of 16 take 65.8 us instead of 68.0 (contiguous 62.4).
+ *
+ * Blocks of an SM: two at a time are faster than one after the other, unless the last ones then leave SMs idle. 48
+ *   sequences of 4096 keys, three blocks for an SM, take 185 us one after the other, and 211 two at a time.
  *
  * Which path and cut: path=2 where there are copy engines, but for more than 16 rows at D = 64 or beyond L2; one
  *   block an SM, as many splits of a head as that makes; slots as ring_slots() says. Path=1: splits fill the SMs

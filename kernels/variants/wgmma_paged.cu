@@ -24,10 +24,10 @@
  *       2q2k_32q1s1k        8704, 2048               86, 33 us               130 to 145
  *       q8k_64q1s8k         66560, 32768             730, 460 us             850 to 950
  *
- *       batch, 32/8 heads   measured, pages of 16, 64   decode_general
- *       2q2k_32q1s1k        166, 158 us                 739
- *       q8k_64q1s8k         1257, 1131 us               5519
- *       q512s16k_32q1s4k    354 us                      792
+ *       batch, 32/8 heads   measured, pages of 16, 64   FlashAttention-3   decode_general
+ *       2q2k_32q1s1k        166, 158 us                 180, 180 us        739
+ *       q8k_64q1s8k         1257, 1131 us               1361, 1349 us      5519
+ *       q512s16k_32q1s4k    354 us, not measured        343 us             792
  *
  *   Why it takes longer than predicted: the copy engine takes about 85 clocks for a box of 16 rows and 250 for one of
  *   64. So the 32 boxes of a tile in pages of 16 take as long as its products (q8k alone: 849 us in pages of 16, 768
@@ -37,10 +37,11 @@
  *   times could be won.
  *   The heads of a section share L2 with the keys that several q tiles read. The keys of decodes do not count there:
  *   with them, a section had one head, and some blocks had two of the 128 long items of q512s16k_32q1s4k (477 us).
- *   What did not win: two lists, of items that fill both warpgroups and of items that fill one, which each block
- * mixes (q512s16k_32q1s4k 334 us, but prefills alone 4 % longer, 2q2k_32q1s1k 4 to 7 %, and small batches 15 %), or
- * takes by atomic counters (a block learns its next item 10 us later); every other block taking its longest items
- * last (2 to 3 % longer, or 1.5 % less).
+ *   What did not win:
+ *   - Two lists, of items that fill both warpgroups and of items that fill one, which each block mixes: 334 us for
+ *     q512s16k_32q1s4k, but prefills alone take 4 % longer, 2q2k_32q1s1k 4 to 7 %, and small batches 15 %.
+ *   - The same lists, from which blocks take the next item by atomic counters: a block learns it 10 us later.
+ *   - Every other block takes its longest items last: 2 to 3 % longer, or 1.5 % less.
  *
  * Budget, registers and shared memory: as wgmma_general with two warpgroups, and 16 bytes. */
 #include "kernels/tiles/wgmma_paged_tile.cuh"

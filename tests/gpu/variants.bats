@@ -64,7 +64,8 @@ decode_general,decode_general:warps=2,blocks=2,split_kv,split_kv_atomic,one_quer
     must 0 attn --device cuda --check-only --json "$TMP/r.json" --variants "wgmma_general:${tunables#*:}" \
       --shape "B=2,H=32/8,S=3000,D=$dim,bf16,window=1023:0,lse" --shape "B=1,H=16,S=2000x3333,D=$dim,bf16,causal,softcap=20" \
       --shape "batch=q3000s3000_20q70s200_q1s4000,H=32/8,D=$dim,bf16,causal,lse" --shape "B=2,H=8,S=3000,D=$dim,bf16,causal,lse,sparse=256:0.3"
-    expect_json "$TMP/r.json" '[r["status"] for r in d["results"][:3]] == ["ok"] * 3 and d["results"][3]["status"] in ("ok", "skipped")'
+    expect_json "$TMP/r.json" '[d["results"][i]["status"] for i in (0, 2)] == ["ok"] * 2'
+    expect_json "$TMP/r.json" '{d["results"][i]["status"] for i in (1, 3)} <= {"ok", "skipped"}' # soft caps and lists need kernels of their own
   done
   attn --sweep sparse --filter 'Skv<=16384' --device cuda --check-only --variants wgmma_general --json "$TMP/r.json"
   expect_status 0
