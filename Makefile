@@ -160,6 +160,8 @@ CU_SOURCES += $(wildcard kernels/cuda/*.cu)
 endif
 FAULT_SOURCES := $(wildcard tests/faults/*.c tests/faults/*.cu)
 UNIT_SOURCES := $(wildcard tests/*/unit_*.c)
+# Headers in C++ for unit tests.
+UNIT_CU_SOURCES := tests/kernels/ragged_balance.cu
 FUZZ_SOURCES := $(wildcard tests/fuzz/fuzz_*.c)
 EXAMPLE_SOURCES := $(wildcard kernels/example/*.cu)
 PLUGIN_SOURCES := $(wildcard tests/plugins/*.c)
@@ -169,7 +171,7 @@ OTHER_SOURCES := $(addprefix kernels/variants/,wgmma.cu mma_swizzle.cu cp_async.
 SLOWED_NAMES := $(shell sed -n 's/^VARIANT(\(.*\))/\1/p' tests/slowed/slowed.def)
 
 # Recipes and rules hold these names as they are, so that a name of other characters would be run, or be two.
-NAMED := $(C_SOURCES) $(CU_SOURCES) $(FAULT_SOURCES) $(UNIT_SOURCES) $(FUZZ_SOURCES) $(EXAMPLE_SOURCES) $(PLUGIN_SOURCES) \
+NAMED := $(C_SOURCES) $(CU_SOURCES) $(FAULT_SOURCES) $(UNIT_SOURCES) $(UNIT_CU_SOURCES) $(FUZZ_SOURCES) $(EXAMPLE_SOURCES) $(PLUGIN_SOURCES) \
     $(addprefix tests/slowed/,$(SLOWED_NAMES))
 PLAIN := A B C D E F G H I J K L M N O P Q R S T U V W X Y Z a b c d e f g h i j k l m n o p q r s t u v w x y z \
     0 1 2 3 4 5 6 7 8 9 _ . / + @ $(COMMA) = -
@@ -291,7 +293,7 @@ compile-commands: | $(BUILD)/.config
 	done; printf '\n]\n'; } >compile_commands.json < <(printf '%s\n' \
 	  $(foreach source,$(C_SOURCES) $(filter %.c,$(FAULT_SOURCES)) $(UNIT_SOURCES) $(PLUGIN_SOURCES),\
 	    '$(source) $(CC) $(C_ALL) $(CMOCKA_CFLAGS)') \
-	  $(foreach source,$(CU_SOURCES) $(filter %.cu,$(FAULT_SOURCES)) $(EXAMPLE_SOURCES),'$(source) $(CXX) $(CXX_ALL) -x c++'))
+	  $(foreach source,$(CU_SOURCES) $(filter %.cu,$(FAULT_SOURCES)) $(UNIT_CU_SOURCES) $(EXAMPLE_SOURCES),'$(source) $(CXX) $(CXX_ALL) -x c++'))
 	@echo "wrote compile_commands.json"
 
 FORMAT_FILES = $(shell find cli kernels tests \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \) -print)
@@ -508,7 +510,7 @@ $(BUILD)/attnbench-faulty: $(FAULTY_OBJECTS) $(OBJECT_LIST)
 $(call object,tests/units.c): $(UNIT_LIST)
 $(call object,tests/fuzz/replay.c): $(FUZZ_LIST)
 $(BUILD)/tests/units: private LINK_EXTRA = $(CMOCKA_LIBS)
-$(BUILD)/tests/units: $(call object,tests/units.c tests/fuzz/replay.c $(UNIT_SOURCES) $(FUZZ_SOURCES)) $(LIB_OBJECTS) $(OBJECT_LIST)
+$(BUILD)/tests/units: $(call object,tests/units.c tests/fuzz/replay.c $(UNIT_SOURCES) $(UNIT_CU_SOURCES) $(FUZZ_SOURCES)) $(LIB_OBJECTS) $(OBJECT_LIST)
 	$(LINK)
 $(UNITS): $(BUILD)/tests/units
 	$(Q)ln -sf $(<F) $@
@@ -583,4 +585,4 @@ $(foreach n,$(OTHER_NUMBERS),$(eval $(call OTHER_BUILD,$n)))
 
 .SECONDARY:
 -include $(EXAMPLE_OBJECTS:.o=.d) $(PLUGINS:.so=.c.d)
--include $(patsubst %.o,%.d,$(OBJECTS) $(FAULTY_OBJECTS) $(call object,tests/units.c $(UNIT_SOURCES) $(FUZZ_SOURCES) tests/fuzz/replay.c))
+-include $(patsubst %.o,%.d,$(OBJECTS) $(FAULTY_OBJECTS) $(call object,tests/units.c $(UNIT_SOURCES) $(UNIT_CU_SOURCES) $(FUZZ_SOURCES) tests/fuzz/replay.c))

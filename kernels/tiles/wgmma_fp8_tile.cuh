@@ -50,7 +50,7 @@ struct Shape {
   uint32_t sums = 0;       /* so many columns, the last ones, have their fp32 sums in shared memory */
   uint32_t transposed = 0; /* 1: V was transposed by a pass before the kernel (wgmma_fp8_transpose) */
   uint32_t extras = 0; /* 1: takes soft caps, sinks, windows, scales for blocks of keys and LSE. Without them a kernel
-                        * has a fifth less code, so that more of it stays in the instruction cache */
+                        * has a fifth less code, so more of it stays in the instruction cache */
   uint32_t splits = 1; /* 1: none; 2: the keys of a q tile are split into any number of parts, whose partial results
                         * are merged (wgmma_split_tile.cuh). The last member, since it is never 0: see
                         * wgmma_tile::Shape::cluster */
@@ -370,9 +370,9 @@ struct Multiplier : wgmma_general::GeneralMultiplier<C> {
 
   /* As o, of a chunk of columns: P V of the tiles that were not yet added to the sums. */
   float part[C::kParts][C::kPart / 2];
-  /* has_sums: this round has added to the fp32 sums; before, they are zeros. sums_shrink: for each row, what its sums
-   * in shared memory are to be multiplied by. o has the sums of the first kHeld columns and, after add_last, of all
-   * columns. */
+  /* has_sums: this round has added to the fp32 sums. Before, those in o are zeros, and those in shared memory are not
+   * valid. sums_shrink: for each row, what its sums in shared memory are to be multiplied by. o has the sums of the
+   * first kHeld columns and, after add_last, of all columns. */
   bool has_sums;
   float sums_shrink[2];
   float part_total[4]; /* of a tile, for each row i in 2 i and 2 i + 1: sums of the weights as they are rounded */

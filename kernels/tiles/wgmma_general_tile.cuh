@@ -25,15 +25,15 @@ namespace attn::wgmma_general {
 
 using wgmma_tile::kWorkInfos;
 
-/* What a kernel takes only where it was compiled for it. Without these it has half of the code, which then stays in
- * the instruction cache from one item to the next. */
+/* Features that only some kernels are compiled for. Without them a kernel has half of the code, so more of it stays
+ * in the instruction cache from one item to the next. */
 constexpr uint32_t kSoftcap = 1, kBlockLists = 2;
 
 struct Shape {
   wgmma_tile::Shape dense; /* without clusters, with overlap and turns; D is that of Q and K */
   uint32_t Dv;             /* at most D */
   uint32_t extras = 0;     /* kSoftcap | kBlockLists */
-  uint32_t blocks = 1;     /* that share an SM: 1, or 3 of one warpgroup. Never 0, and so the last: see
+  uint32_t blocks = 1;     /* thread blocks on an SM: 1, or 3 of one warpgroup each. Never 0, and so the last: see
                             * wgmma_tile::Shape::cluster */
 };
 
@@ -86,23 +86,25 @@ inline uint64_t items(const attn_problem &shape, uint32_t rows, uint32_t tile_he
   return tiles * (shape.Hq / tile_heads);
 }
 
-/* Tiles of `keys` keys that a warpgroup multiplies for its 64 rows: the mean over some that are spread over the rows,
- * and the most of these. */
+/* Tiles of `keys` keys that a q tile of `rows` rows takes the time of, which are those of the warpgroup that has the
+ * most: the mean over some q tiles that are spread over the rows, and the most of these. */
 struct Steps {
   double mean, most;
 };
-inline Steps steps_of(const attn_problem &shape, uint32_t keys) {
+inline Steps steps_of(const attn_problem &shape, uint32_t rows, uint32_t keys) {
   const uint32_t groups = attn_group_count(&shape), samples_most = groups < 32 ? 64 : 2;
   Steps steps = {0, 0};
-  double all = 0; /* warpgroups' shares of rows */
+  double all = 0; /* q tiles */
   for (uint32_t i = 0; i < groups; ++i) {
     const attn_group group = attn_group_of(&shape, i);
     const attn_mask mask = {group.Sq, group.Skv, shape.left, shape.right};
-    const uint32_t tiles = ceil_div(group.Sq, 64), samples = tiles < samples_most ? tiles : samples_most;
+    const uint32_t tiles = ceil_div(group.Sq, rows), samples = tiles < samples_most ? tiles : samples_most;
     for (uint32_t k = 0; k < samples; ++k) {
-      const uint32_t tile = (uint32_t)((2ull * k + 1) * tiles / (2ull * samples));
-      const double count = tiles_of(mask, tile * 64, 64, keys, all_tiles(mask, keys)).count();
-      steps.mean += count * group.count * tiles / samples, steps.most = fmax(steps.most, count);
+      const uint32_t first = (uint32_t)((2ull * k + 1) * tiles / (2ull * samples)) * rows;
+      uint32_t count = 0;
+      for (uint32_t row = first; row < first + rows && row < group.Sq; row += 64)
+        count = std::max(count, tiles_of(mask, row, 64, keys, all_tiles(mask, keys)).count());
+      steps.mean += (double)count * group.count * tiles / samples, steps.most = fmax(steps.most, count);
     }
     all += (double)group.count * tiles;
   }
@@ -158,10 +160,13 @@ inline Balance even_section(const std::vector<uint32_t> &length, uint32_t heads,
   return best;
 }
 
-/* As even_section, of a ragged batch, with q tiles of `rows` queries of `tile_heads` heads and tiles of `keys` keys.
+/* As even_section, of a ragged batch. q tiles have `rows` queries of `tile_heads` heads, tiles of keys `keys` keys.
  */
 inline Balance ragged_balance(const attn_problem &shape, uint32_t rows, uint32_t keys, uint32_t blocks, double turn,
                               uint32_t tile_heads = 1) {
+  constexpr uint64_t kListed = 1 << 16; /* q tiles of a head; more of them are even in any order */
+  const uint32_t heads = shape.Hq / tile_heads, unit = heads / shape.Hkv;
+  if (items(shape, rows, tile_heads) > kListed * heads) return {unit, 1};
   std::vector<uint32_t> length; /* the longest last, as a section has them where it does not descend */
   double shared_keys = 0;       /* those that several q tiles of a head read */
   for (uint32_t i = 0; i < attn_group_count(&shape); ++i) {
@@ -173,14 +178,14 @@ inline Balance ragged_balance(const attn_problem &shape, uint32_t rows, uint32_t
   }
   std::sort(length.begin(), length.end());
   const double bytes = 2.0 * shared_keys * (shape.D + shape.Dv);
-  return even_section(length, shape.Hq / tile_heads, shape.Hq / shape.Hkv / tile_heads, bytes, blocks, turn);
+  return even_section(length, heads, unit, bytes, blocks, turn);
 }
 
 /* The time of a launch of `blocks` blocks, in the unit of `turn`, what a block takes from one item to the next, and
  * of `step`, for a tile. */
 inline double cost(const attn_problem &shape, uint32_t rows, uint32_t keys, uint32_t turn, uint32_t step,
                    uint32_t blocks) {
-  const Steps steps = steps_of(shape, keys);
+  const Steps steps = steps_of(shape, rows, keys);
   const double rounds = (double)items(shape, rows) / blocks, mean = steps.mean * step + turn;
   if (!attn_is_ragged(&shape)) return time_of_rounds(rounds, mean, steps.most * step + turn);
   return rounds * mean * ragged_balance(shape, rows, keys, blocks, (double)turn / step).uneven;

@@ -35,7 +35,7 @@ inline uint32_t pack_of(const attn_problem &shape) {
 /* Why no kernel here takes a problem, whatever its types; nullptr: one does. */
 inline const char *refusal(const attn_problem &shape) {
   if (attn_is_paged(&shape) && (shape.page < kLeastPage || (shape.page & (shape.page - 1)) != 0))
-    return "page must be a power of two from 8 on, as the copy engine fetches 8 rows at least";
+    return "page must be a power of two, 8 or more: the swizzle of shared memory repeats every 8 rows";
   return wgmma_general::refusal(shape);
 }
 

@@ -30,26 +30,28 @@ static const struct pick_rule rules[] = {
     {"one_query", .when = {AT_LEAST(DTYPE_BYTES, 4), AT_MOST(SKV, 64), AT_MOST(ROWS_PER_SM, 1), AT_MOST(D, 128)},
      .why = "fp32, at most 64 keys, an SM for every query row"},
     /* H200: 141 us against 158 of `decode` (36 sequences of 4096 keys, 8 KV heads), 155 against 173 (10 of 16384).
-     * `decode` gives each KV head the same number of SMs, or each SM a number of heads, and here some SMs have
-     * nothing to do at the end. With pages of 16 or 64 tokens it is the same. */
+     * `decode` gives each KV head a whole number of SMs, or each SM a whole number of heads, so some SMs are idle
+     * here and in the next four rules. With pages of 16 or 64 tokens it is the same. */
     {"decode_general",
      .when = {IS(D, 128), AT_MOST(GROUP_ROWS, 16), BETWEEN(KV_PERCENT, 205, 275), AT_LEAST(SKV, 4096), IS(RAGGED, 0),
               AT_LEAST(DRAM_PER_SM, 30)},
-     .why = "30 GB/s of DRAM or more for an SM, a little more than two KV heads for an SM: equal shares of the keys"},
+     .why = "30 GB/s of DRAM or more for an SM, 4096 keys or more, 2.05 to 2.75 KV heads for an SM: equal shares of "
+            "the keys"},
     {"decode_general",
      .when = {IS(D, 128), AT_MOST(GROUP_ROWS, 16), BETWEEN(KV_PERCENT, 55, 70), AT_LEAST(SKV, 4096), IS(RAGGED, 0),
               AT_LEAST(DRAM_PER_SM, 30)},
-     .why = "30 GB/s of DRAM or more for an SM, KV heads for 55 to 70 % of the SMs: equal shares of the keys"},
+     .why = "30 GB/s of DRAM or more for an SM, 4096 keys or more, 0.55 to 0.7 KV heads for an SM: equal shares of "
+            "the keys"},
     {"decode_general",
      .when = {IS(D, 128), AT_MOST(GROUP_ROWS, 16), BETWEEN(KV_PERCENT, 34, 40), AT_LEAST(SKV, 16384), IS(RAGGED, 0),
               AT_LEAST(DRAM_PER_SM, 30)},
-     .why = "30 GB/s of DRAM or more for an SM, 16384 keys or more, KV heads for 34 to 40 % of the SMs: equal shares "
-            "of the keys"},
+     .why = "30 GB/s of DRAM or more for an SM, 16384 keys or more, 0.34 to 0.4 KV heads for an SM: equal shares of "
+            "the keys"},
     {"decode_general",
      .when = {IS(D, 128), AT_MOST(GROUP_ROWS, 16), BETWEEN(KV_PERCENT, 71, 80), AT_LEAST(SKV, 16384), IS(RAGGED, 0),
               AT_LEAST(DRAM_PER_SM, 30)},
-     .why = "30 GB/s of DRAM or more for an SM, 16384 keys or more, KV heads for 71 to 80 % of the SMs: equal shares "
-            "of the keys"},
+     .why = "30 GB/s of DRAM or more for an SM, 16384 keys or more, 0.71 to 0.8 KV heads for an SM: equal shares of "
+            "the keys"},
     {"decode_general",
      .when = {IS(D, 128), AT_MOST(GROUP_ROWS, 16), BETWEEN(KV_PERCENT, 140, 175), AT_LEAST(SKV, 16384), IS(RAGGED, 0),
               AT_LEAST(DRAM_PER_SM, 30)},
@@ -60,26 +62,25 @@ static const struct pick_rule rules[] = {
     {"decode_general",
      .when = {IS(D, 128), BETWEEN(PAGE, 1, 63), AT_MOST(GROUP_ROWS, 16), BETWEEN(KV_PERCENT, 45, 112),
               AT_LEAST(SKV, 16384), AT_LEAST(DRAM_PER_SM, 30)},
-     .why =
-         "30 GB/s of DRAM or more for an SM, 16384 keys or more, pages of fewer than 64 tokens, KV heads for 45 to "
-         "112 % of the SMs: equal shares of the keys"},
+     .why = "30 GB/s of DRAM or more for an SM, 16384 keys or more, pages of fewer than 64 tokens, 0.45 to 1.12 KV "
+            "heads for an SM: equal shares of the keys"},
     {"decode_general",
      .when = {IS(D, 128), BETWEEN(PAGE, 1, 63), AT_MOST(GROUP_ROWS, 16), BETWEEN(KV_PERCENT, 90, 105),
               AT_LEAST(SKV, 4096), AT_LEAST(DRAM_PER_SM, 30)},
      .why = "30 GB/s of DRAM or more for an SM, 4096 keys or more, pages of fewer than 64 tokens, about one KV head "
             "for an SM: equal shares of the keys"},
-    /* H200: 139 us against 192 of `decode` (17 sequences of 4096 keys, 8 KV heads), 285 against 318 (36): `decode`
-     * has one block on an SM. */
+    /* H200: 139 us against 192 of `decode` (17 sequences of 4096 keys, 8 KV heads), 285 against 318 (36): at
+     * D = 256 only one block of `decode` fits on an SM. */
     {"decode_general",
      .when = {IS(D, 256), AT_MOST(GROUP_ROWS, 16), BETWEEN(KV_PERCENT, 101, 165), AT_LEAST(SKV, 4096), IS(RAGGED, 0),
               AT_LEAST(DRAM_PER_SM, 30)},
-     .why = "30 GB/s of DRAM or more for an SM, D of 256, a little more than one KV head for an SM: equal shares of "
-            "the keys"},
+     .why = "30 GB/s of DRAM or more for an SM, D of 256, 4096 keys or more, 1.01 to 1.65 KV heads for an SM: equal "
+            "shares of the keys"},
     {"decode_general",
      .when = {IS(D, 256), AT_MOST(GROUP_ROWS, 16), BETWEEN(KV_PERCENT, 201, 265), AT_LEAST(SKV, 4096), IS(RAGGED, 0),
               AT_LEAST(DRAM_PER_SM, 30)},
-     .why = "30 GB/s of DRAM or more for an SM, D of 256, a little more than two KV heads for an SM: equal shares of "
-            "the keys"},
+     .why = "30 GB/s of DRAM or more for an SM, D of 256, 4096 keys or more, 2.01 to 2.65 KV heads for an SM: equal "
+            "shares of the keys"},
     /* 5.2 us against 10.7 of `wgmma` (4 queries, 1024 keys, 4 query heads for a KV head): the other kernels here take
      * a tile of 64 query rows for each query head, and read the keys once for each head of a group; decode reads them
      * once for 16 rows. */
@@ -247,8 +248,8 @@ static const struct pick_rule rules[] = {
               AT_LEAST(SKV, 4096)},
      .why = "compute capability 9.0, 129 to 192 queries against 4096 keys or more: one tile of 192 rows, not two of "
             "128"},
-    /* H200: 42 us against 47 of `wgmma` (512 heads of 270 queries and keys, as many of 320; causal 34 and 36 against
-     * 40), whose tiles of 128 rows have none for a sixth of them. But 58 against 48 (333 queries). */
+    /* H200: 42 us against 47 of `wgmma` (512 heads of 270 or 320 queries and keys; causal 34 and 36 against 40), of
+     * whose tiles a sixth to 30 % of the rows are empty. At 333 queries it takes 58, and `wgmma` 48. */
     {"wgmma_general",
      .when = {IS(CC, 90), IS(RAGGED, 0), IS(D, 64), BETWEEN(SQ, 257, 320), BETWEEN(SKV, 257, 320),
               AT_LEAST(TILES_PERCENT, 600)},

@@ -8,16 +8,18 @@
  *   never 0; the last blocks of a head wait for the packets themselves, add them up in the order of the splits and
  *   leave zeros. There is no counter, no fence and no second trip to L2. A block that waits keeps its SM, so no more
  *   blocks wait than leave an SM free: the others always get to run.
- *   K and V may lie in pages: a lane of the warp that fetches brings one page of a tile, and reads the page table two
- *   tiles ahead. Behind the last key of V zeros are written, since a page may hold anything there.
+ *   K and V may lie in pages: each lane of the warp that fetches brings one page of a tile, or a part of one, and
+ *   reads the page table two tiles ahead. In shared memory, the rows of V behind the last key are set to zero, since
+ *   the page may hold anything there.
  *   path=1 (kernels/tiles/decode_tile.cuh): K and V go from global memory into the registers that mma.sync reads,
  *   without shared memory, barriers or copies; the products are transposed, so that the few rows are the narrow
  *   side. A warp takes 16 or 32 keys at a time and works alone until its end; splits store partial results in a
- *   workspace, where the last block to arrive adds them up, in groups of at most 64; the last arrival wraps a counter
- * to 0. Sums have a fixed order on both paths: the same bits in each run. Counters and packets are in the part of the
- *   workspace that is zero before a launch and after it. A launch that is aborted loses the process's context, and
- *   them with it. Launches with workspaces of their own may run at once, in two streams: path=2 then relies on the
- *   GPU to start all blocks of one launch before those of the other, since blocks that wait keep their SMs.
+ *   workspace, where the last block to arrive adds them up, in groups of at most 64; the last arrival wraps a
+ *   counter to 0. Sums have a fixed order on both paths: the same bits in each run. Counters and packets are in the
+ *   part of the workspace that is zero before a launch and after it. A launch that is aborted loses the process's
+ *   context, and them with it. Launches with workspaces of their own may run at once, in two streams: path=2 then
+ *   relies on the GPU to start all blocks of one launch before those of the other, since blocks that wait keep
+ *   their SMs.
  *
  * Source: FlashDecoding for the splits; the transposed product is what others call swap-AB; packets whose
  *   data is its own flag are NCCL's LL protocol.
@@ -56,7 +58,7 @@
  *   boxes), 4 warps at D = 128, clusters of 8 or 16 (half of the SMs idle, or two waves). Path=1: prefetching 128
  *   or 256 bytes into L2, more than two blocks on an SM.
  *
- * In pages, us (32/8 heads, D = 128; FlashAttention-3 beside it in parentheses):
+ * In pages on an H200, us (32/8 heads, D = 128; hot medians; FlashAttention-3 in parentheses):
  *     keys                       contiguous   pages of 64   pages of 16
  *     one sequence of 16384      19.6 (24.9)  20.3 (27.3)   21.1 (27.6)
  *     64 sequences of 4096       239 (253)    240 (258)     243 (264)
@@ -66,10 +68,10 @@
  * Blocks of an SM: two at a time are faster than one after the other, unless the last ones then leave SMs idle. 48
  *   sequences of 4096 keys, three blocks for an SM, take 185 us one after the other, and 211 two at a time.
  *
- * Which path and cut: path=2 where there are copy engines, but for more than 16 rows at D = 64 or beyond L2; one
- *   block an SM, as many splits of a head as that makes; slots as ring_slots() says. Path=1: splits fill the SMs
- *   with blocks of 8 warps, or twice as many of 4 where a head has 2 to 4 SMs; no splits where heads fill the GPU,
- *   2 to 8 warps.
+ * Which path and cut: path=2 where there are copy engines, but for more than 16 rows at D = 64 or beyond L2; pages
+ *   always. One block an SM, as many splits of a head as that makes; slots as ring_slots() says. Path=1: splits fill
+ *   the SMs with blocks of 8 warps, or twice as many of 4 where a head has 2 to 4 SMs; no splits where heads fill the
+ *   GPU, 2 to 8 warps.
  *
  * Against cuDNN on the same card: one sequence of up to 8192 keys 1.51 to 2.17, but 32 KV heads with 4096 keys, 67
  *   MB, 1.13: 18.9 us, where a kernel that only reads takes 17.7; 16 and 64 sequences 1.003 to 1.34; 65536 keys
@@ -143,6 +145,9 @@ struct PagedRingParams : RingParams {
   Divider by_heads;  /* by `heads` */
   uint32_t heads;    /* KV heads */
 };
+
+template <bool Paged>
+using RingArgs = std::conditional_t<Paged, PagedRingParams, RingParams>;
 
 #ifdef __CUDACC__
 
@@ -294,7 +299,7 @@ __global__ void __launch_bounds__(decode_threads_per_sm(D, Tiles))
 template <typename T, uint32_t D, uint32_t Tiles, bool Paged>
 struct Ring {
   using Worker = ring_tile::Worker<T, D, Tiles>;
-  using Args = std::conditional_t<Paged, PagedRingParams, RingParams>;
+  using Args = RingArgs<Paged>;
   static constexpr uint32_t kWorkers = kWarp * Worker::kWarps, kAll = kWorkers + kWarp;
   const Args &a;
   uint32_t first, barriers;      /* shared addresses */
@@ -360,8 +365,7 @@ struct Ring {
     }
   }
 
-  /* Of K and V in pages: has the tile keys behind the last one? They lie in its page, and may be anything, NaN too.
-   */
+  /* Of K and V in pages: has the tile keys behind the last one? They lie in its page, and may be NaN. */
   __device__ __forceinline__ bool has_tail(uint32_t tile) const {
     return (tile + 1) * Worker::kKeys > a.attention.Skv;
   }
@@ -519,7 +523,7 @@ __device__ __forceinline__ void ring_finish(const RingParams &a, const ring_tile
  * it has the instructions for that at hand when the others are done. */
 template <typename T, uint32_t D, uint32_t Tiles, bool Paged>
 __global__ void __launch_bounds__(kWarp *(ring_tile::warps_of(D) + 1), 1)
-    ring_kernel(const __grid_constant__ std::conditional_t<Paged, PagedRingParams, RingParams> a) {
+    ring_kernel(const __grid_constant__ RingArgs<Paged> a) {
 #ifdef ATTN_SM90A
   using Worker = ring_tile::Worker<T, D, Tiles>;
   extern __shared__ __align__(1024) unsigned char ring_smem[];
@@ -668,17 +672,17 @@ static bool decode_chooses_ring(const attn_problem &shape, const DecodeCut &cut,
   return decode_takes_ring(device) && (cut.row_blocks == 1 || (shape.D > 64 && decode_fits_l2(shape, device)));
 }
 
-/* Blocks that share an SM: as many as fit, unless its last ones then leave more than a ninth of their time unused.
- * `rounds`: blocks that an SM has in all. */
-static uint32_t ring_blocks(uint64_t rounds, uint32_t fit) {
-  uint32_t blocks = rounds < 1 || fit < 1 ? 1 : decode_least(rounds, fit);
-  while (blocks > 1 && (rounds + blocks - 1) / blocks * blocks * 8 > rounds * 9) --blocks;
+/* Blocks that share an SM at a time: as many as fit, unless more than a ninth of their places then stay empty. `due`:
+ * blocks that an SM has in all, rounded up. */
+static uint32_t ring_blocks(uint64_t due, uint32_t fit) {
+  uint32_t blocks = due < 1 || fit < 1 ? 1 : decode_least(due, fit);
+  while (blocks > 1 && (due + blocks - 1) / blocks * blocks * 8 > due * 9) --blocks;
   return blocks;
 }
 
 /* Of K and V that L2 holds, as many slots as a block has use for and its SM room. From memory, 96 KB in flight on an
- * SM are enough, and more are slower, but for small pages, which take the copy engine longer; three slots at least,
- * so that K comes while V is used. */
+ * SM are enough, and more are slower, except for small pages, which take the copy engine longer. Three slots at
+ * least, so that K comes while V is used. */
 static uint32_t ring_slots(const attn_problem &shape, const DecodeCut &cut, const device_info &device) {
   const uint32_t slot = ring_tile::slot_bytes(shape.D), rest = ring_tile::smem_bytes(shape.D, 8 * cut.row_tiles, 0);
   const uint32_t least = 3, most = 2 * ceil_div(cut.tiles, cut.splits) + 1;
@@ -741,7 +745,7 @@ static const char *decode_supports(const attn_problem *shape, const attn_tuning 
     if (tuning->value[DECODE_PATH] == DECODE_REGISTERS) return "path=1 reads no pages";
     if (!decode_takes_ring(*device)) return "pages need compute capability 9.0, whose copy engine brings them";
     if (shape->page < kDecodeLeastPage || (shape->page & (shape->page - 1)) != 0)
-      return "page must be a power of two from 8 on, as the copy engine fetches 8 rows at least";
+      return "page must be a power of two, 8 or more: the swizzle of shared memory repeats every 8 rows";
   }
   return check_device(*device, decode_smem(decode_cut(*shape, *tuning, *device), shape->D));
 }

@@ -3,12 +3,13 @@
  *
  * Idea: as wgmma_general, at twice its rate of products and half of its bytes. V is transposed by two warps that have
  *   nothing else to do or, where many queries read it, by a pass before the kernel. Weights are packed from
- * accumulators to an operand in registers. Accumulators of e4m3 products keep about 14 bits, so P V of at most 512
- * keys is added to fp32 sums (promotion). The work between two products bounds the time, so it is kept short. Most
- * tiles are weighed without a look at their maxima: weights that do not fit e4m3 are seen in the packed bytes, and
- * are few. The sum of weights is a product with a block of ones. Soft caps, sinks, windows, scales for blocks of keys
- * and LSE have kernels of their own: without them a kernel has a fifth less code. Where q tiles are few, several
- * blocks share the keys of each, and another pass merges their sums (kernels/tiles/wgmma_split_tile.cuh).
+ *   accumulators to an operand in registers. Accumulators of e4m3 products keep about 14 bits, so P V of at most 512
+ *   keys is added to fp32 sums (promotion). The work between two products bounds the time, so it is kept short. Most
+ *   tiles are weighed without a look at their maxima: weights that do not fit e4m3 are seen in the packed bytes, and
+ *   are few. The sum of weights is a product with a block of ones. Soft caps, sinks, windows, scales for blocks of
+ *   keys and LSE (extras) have kernels of their own: without them a kernel has a fifth less code. Where q tiles are
+ *   few, several blocks share the keys of each, and another pass merges their sums
+ *   (kernels/tiles/wgmma_split_tile.cuh). Kernels for that take all extras.
  *
  * Source: FlashAttention-3 for the transposing of V beside the products; DeepSeek-V3's report for adding the sums of
  *   tensor cores to fp32 ones; FlashDecoding for keys that blocks share; the rest is written from the PTX manual.
@@ -41,28 +42,33 @@
  *       the product with ones                                   0     2     1
  *
  *   A q tile costs 5200 clocks at D = 128, beside the time of its tiles of keys: a turn, the start of the last and
- * the next product, the last sums, the output, and a look at the maxima of the first tiles. Misses of the instruction
- *   cache are a part of all of it. It was 6900 in kernels that take everything, which spill 11 registers too:
- *   16,16,1024,128 takes 183 us instead of 201, causal 131 instead of 148. Sums of zeros are not scaled when a
- *   reference is raised, which is 1 % of that. FlashAttention-3 takes 182 and 129 us.
+ *   the next product, the last sums, the output, and a look at the maxima of the first tiles. Misses of the
+ *   instruction cache are a part of all of it. Kernels with extras take 6900 clocks and spill 12 registers. Without
+ *   extras 16,16,1024,128 takes 183 us instead of 201, and causal 131 instead of 148; 1 % is won by not scaling sums
+ *   that are still zero. FlashAttention-3 takes 182 and 129 us.
  *
  *   With all sums in registers and two warpgroups, the maxima of a round's last tile are not looked for. This saves
  *   2 % of the time at 1024 keys. Otherwise they are. With sums in shared memory, leaving them out made 8192 keys 3 %
  *   slower, because the compiler ordered the loop differently. With three warpgroups there are too few registers.
  *
- *   None of these is used, since none was faster overall. In the first nine the kernel transposes V.
+ *   None of these is used, since none was faster overall. In the first ten the kernel transposes V.
  *
- *        a warpgroup takes one or two tiles more while the other is between two q tiles: 5 to 9 % slower at 1024 keys
- *        behind a masked first tile, a look at the maxima of one tile instead of three: 8 % slower at 1024 keys;
- * behind another first tile, of one tile more: 1 % slower starting the products of one half of the keys while the
- * other half's weights are made letting one warpgroup at a time make exponentials starting products without turns two
- * warpgroups of 128 keys instead of three of 96 at D = 64 a quarter of the exponentials as polynomials: 1 % slower, 5
- * % at D = 256 packing weights before P V is waited for: 4 % slower the products and then the softmax of two tiles at
- * a time: 0.5 % faster at D = 256, 15 % slower at D = 128 three warpgroups of 64 keys at D = 128 with all sums in
- * shared memory: 10 % slower exponentials interleaved evenly with the scaling of scores, which the compiler does
- * first: 1 to 2 % slower testing the barriers of the next tile early: 1 % slower, as the time saved is spent waiting
- * for the turn two sets of scores, so that a tile's products start before the softmax of the tile before it: 3 %
- * faster with two warpgroups at D = 64, which is 12 % slower than three; 4 to 12 % slower at D = 128
+ *        a warpgroup takes one or two tiles more while the other is between two q tiles: 5 to 9 % slower at 1024
+ *          keys
+ *        after a masked first tile, looking at the maxima of one tile instead of three: 8 % slower at 1024 keys
+ *        after an unmasked first tile, looking at one more tile's maxima: 1 % slower
+ *        starting the products of one half of the keys while the other half's weights are made
+ *        letting one warpgroup at a time make exponentials
+ *        starting products without turns
+ *        two warpgroups of 128 keys instead of three of 96 at D = 64
+ *        a quarter of the exponentials as polynomials: 1 % slower, 5 % at D = 256
+ *        packing weights before P V is waited for: 4 % slower
+ *        the products and then the softmax of two tiles at a time: 0.5 % faster at D = 256, 15 % slower at D = 128
+ *        three warpgroups of 64 keys at D = 128 with all sums in shared memory: 10 % slower
+ *        exponentials interleaved evenly with the scaling of scores, which the compiler does first: 1 to 2 % slower
+ *        testing the barriers of the next tile early: 1 % slower, as the time saved is spent waiting for the turn
+ *        two sets of scores, so that a tile's products start before the softmax of the tile before it: 3 % faster
+ *          with two warpgroups at D = 64, which is 12 % slower than three; 4 to 12 % slower at D = 128
  *
  *   Where the kernel transposes V, (1,16,8192,256) takes 2.01 million clocks: 1.87 without the four chunks of P V,
  *   each of which is waited for and added alone, 1.89 without transposing, and 1.26 without both. So where a pass

@@ -16,10 +16,10 @@
  *   - Lists of blocks are read by the thread that fetches, one block ahead of its use; the warpgroups know how many
  *     tiles come, and which of them have a bound of the mask. A pass before sorts the items of each section of heads
  *     by the length of their lists.
- *   - Soft caps and lists of blocks have kernels of their own. Without them a kernel has half of the code, more of
- *     which stays in the instruction cache from one item to the next.
- *   - Under a short window at D = 64, three blocks of one warpgroup share an SM: while one is between two items, the
- *     others multiply.
+ *   - Soft caps and lists of blocks have kernels of their own. Without them a kernel has half of the code, so more of
+ *     it stays in the instruction cache from one item to the next.
+ *   - Under a short window at D = 64, three thread blocks of one warpgroup share an SM: while one is between two
+ * items, the others multiply.
  *
  * Source: FlashAttention-3 for windows by ranges of tiles; the rest is written from the PTX manual.
  *
@@ -30,7 +30,7 @@
  *         64  17                      1024 / 1088 = 94 %
  *        128   9                      1024 / 1152 = 89 %
  *
- * Measured on an H200, us; `one kernel` took soft caps and lists of blocks too, and had no blocks of one warpgroup:
+ * Measured on an H200, us; `one kernel` also took soft caps and lists of blocks, and ran one thread block on an SM:
  *
  *       problem                                        one kernel   now   cuDNN
  *       1,32,16384,64, window of 128 keys              152          105   133
@@ -69,8 +69,8 @@ struct GeneralKernel {
   uint32_t turn, step; /* what a block takes on an H200 from one q tile to the next, and for a tile of keys; 10 ns */
 };
 
-/* Of the kernels that fit the problem and the tunables, those of the smallest D and of the first extras that suffice
- * are compared, and the cheapest is taken. Measured with windows of 128 to 4096 keys. */
+/* Of the kernels that fit the problem and the tunables, those of the smallest D and of the first `extras` in the
+ * table that cover the problem are compared, and the cheapest is taken. Measured with windows of 128 to 4096 keys. */
 constexpr GeneralKernel kGeneralKernels[] = {
     {{{.D = 64, .groups = 4, .keys = 64, .slots = 20}, 64}, 650, 66},
     {{{.D = 64, .slots = 12}, 64}, 250, 102},
@@ -81,7 +81,7 @@ constexpr GeneralKernel kGeneralKernels[] = {
     {{{.D = 64, .slots = 12}, 64, kSoftcap | kBlockLists}, 160, 114},
     {{{.D = 128, .groups = 3, .keys = 64, .slots = 11}, 128}, 490, 88},
     {{{.D = 128, .keys = 64, .slots = 10}, 128}, 300, 69},
-    {{{.D = 128, .slots = 5}, 128}, 290, 132},
+    {{{.D = 128, .slots = 5}, 128}, 290, 135},
     {{{.D = 128, .keys = 64, .slots = 10}, 128, kBlockLists}, 340, 71},
     {{{.D = 128, .slots = 5}, 128, kBlockLists}, 220, 138},
     {{{.D = 128, .groups = 3, .keys = 64, .slots = 11}, 128, kSoftcap | kBlockLists}, 390, 98},

@@ -27,21 +27,23 @@
  *       batch, 32/8 heads   measured, pages of 16, 64   FlashAttention-3   decode_general
  *       2q2k_32q1s1k        166, 158 us                 180, 180 us        739
  *       q8k_64q1s8k         1257, 1131 us               1361, 1349 us      5519
- *       q512s16k_32q1s4k    354 us, not measured        343 us             792
+ *       q512s16k_32q1s4k    354, - us                   343, - us          792
  *
  *   Why it takes longer than predicted: the copy engine takes about 85 clocks for a box of 16 rows and 250 for one of
  *   64. So the 32 boxes of a tile in pages of 16 take as long as its products (q8k alone: 849 us in pages of 16, 768
  *   in pages of 64, 756 without pages). A decode of 8192 keys has as many tiles as the longest item of a prefill, and
  *   the longest items are taken first. So all decodes run at the beginning of the launch, which is limited by memory
- *   at first and by the tensor cores afterwards. Both limit the card's power, so that less than the sum of the idle
- *   times could be won.
- *   The heads of a section share L2 with the keys that several q tiles read. The keys of decodes do not count there:
- *   with them, a section had one head, and some blocks had two of the 128 long items of q512s16k_32q1s4k (477 us).
+ *   at first and by the tensor cores afterwards. Doing both at once would save less than the sum of their idle times,
+ *   since one power limit covers both.
+ *   A section has as many heads as leave the keys that they share in L2. Keys of decodes are not counted there, since
+ *   one q tile reads them. When they were counted, a section had one head, and some blocks got two of the 128 long
+ *   items of q512s16k_32q1s4k (477 us).
  *   What did not win:
  *   - Two lists, of items that fill both warpgroups and of items that fill one, which each block mixes: 334 us for
  *     q512s16k_32q1s4k, but prefills alone take 4 % longer, 2q2k_32q1s1k 4 to 7 %, and small batches 15 %.
- *   - The same lists, from which blocks take the next item by atomic counters: a block learns it 10 us later.
- *   - Every other block takes its longest items last: 2 to 3 % longer, or 1.5 % less.
+ *   - The same lists, from which blocks take the next item by atomic counters: a block learns its next item 10 us
+ *     later than with a fixed order. Prefills alone take 6 to 8 % longer, and small batches 25 %.
+ *   - Every other block takes its longest items last: 2q2k_32q1s1k takes 2 to 3 % longer, q8k_64q1s8k 1.5 % less.
  *
  * Budget, registers and shared memory: as wgmma_general with two warpgroups, and 16 bytes. */
 #include "kernels/tiles/wgmma_paged_tile.cuh"

@@ -621,7 +621,7 @@ TEST(decode_takes_pages_that_the_copy_engine_brings) {
     if (is_taken)
       assert_null(refusal(&p));
     else
-      assert_non_null(strstr(refusal(&p), "page must be a power of two from 8 on"));
+      assert_non_null(strstr(refusal(&p), "page must be a power of two, 8 or more"));
   }
   p.shape.page = 16, p.tuning.value[DECODE_PATH] = 1;
   assert_non_null(strstr(refusal(&p), "path=1 reads no pages"));
@@ -749,7 +749,7 @@ TEST(wgmma_paged_takes_pages_that_the_copy_engine_takes) {
     if (i < COUNT(taken))
       assert_null(refusal(&p));
     else
-      assert_non_null(strstr(refusal(&p), "page must be a power of two from 8 on"));
+      assert_non_null(strstr(refusal(&p), "page must be a power of two, 8 or more"));
   }
   const struct point p = point_of("wgmma_paged", "a100", decoding(2, 8, 2, 5, 300, 64));
   assert_non_null(strstr(refusal(&p), "compute capability must be 9.0"));
@@ -899,7 +899,7 @@ TEST(wgmma_chooses_rows_by_how_many_blocks_they_make) {
 TEST(wgmma_general_takes_the_smallest_kernel_that_holds_d_and_dv) {
   static const struct {
     uint32_t D, Dv, rows, keys; /* 0 rows: refused */
-  } rows[] = {{64, 64, 256, 64},  {40, 64, 256, 64},   {64, 72, 192, 64},   {128, 64, 192, 64}, {192, 128, 128, 112},
+  } rows[] = {{64, 64, 256, 64},  {40, 64, 256, 64},   {64, 72, 128, 64},   {128, 64, 128, 64}, {192, 128, 128, 112},
               {136, 8, 128, 112}, {192, 192, 128, 64}, {256, 256, 128, 64}, {264, 128, 0, 0},   {128, 12, 0, 0}};
   for (size_t i = 0; i < COUNT(rows); i++) {
     struct point p = point_of("wgmma_general", "h200", square(1, 8, 4096, rows[i].D, ATTN_BF16));
@@ -912,22 +912,36 @@ TEST(wgmma_general_takes_the_smallest_kernel_that_holds_d_and_dv) {
   }
 }
 
-/* Four warpgroups are faster for each tile, two from one q tile to the next, which decides under a short window. */
+/* A block of four warpgroups is faster for each tile. Under a short window the time from one q tile to the next
+ * decides, which three blocks of one warpgroup on an SM hide from each other. */
 TEST(wgmma_general_takes_tiles_by_the_window) {
   struct point p = point_of("wgmma_general", "h200", square(1, 16, 16384, 64, ATTN_BF16));
   p.shape.left = 1023, p.shape.right = 0;
   assert_int_equal(plan_of(&p).tile_q, 256);
   assert_int_equal(plan_of(&p).tile_kv, 64);
+  assert_int_equal(plan_of(&p).pass[0].grid[0], 132);
   p.shape.left = 127;
-  assert_int_equal(plan_of(&p).tile_q, 128);
-  assert_int_equal(plan_of(&p).tile_kv, 128);
+  assert_int_equal(plan_of(&p).tile_q, 64);
+  assert_int_equal(plan_of(&p).tile_kv, 64);
+  assert_int_equal(plan_of(&p).pass[0].grid[0], 3 * 132);
+}
+
+/* Kernels with soft caps and lists of blocks have twice the code, and are taken by problems with these alone. */
+TEST(wgmma_general_takes_kernels_without_what_a_problem_does_not_need) {
+  struct point p = point_of("wgmma_general", "h200", square(1, 16, 4096, 128, ATTN_BF16));
+  const void *const plain = plan_of(&p).pass[0].kernel; /* NULL: built without nvcc */
+  p.shape.sink = true, p.shape.lse = true;
+  assert_ptr_equal(plan_of(&p).pass[0].kernel, plain);
+  p.shape.softcap = 50;
+  assert_null(refusal(&p));
+  if (plain != NULL) assert_ptr_not_equal(plan_of(&p).pass[0].kernel, plain);
 }
 
 /* A q tile and a tile of keys lie in one block each, and a pass before sorts the items. */
 TEST(wgmma_general_takes_lists_of_blocks_that_its_tiles_divide) {
   static const struct {
     uint32_t D, block, rows; /* 0 rows: refused */
-  } rows[] = {{64, 128, 128},  {64, 64, 0},   {128, 128, 128}, {128, 384, 192},
+  } rows[] = {{64, 128, 128},  {64, 64, 0},   {128, 128, 128}, {128, 384, 128},
               {128, 192, 192}, {128, 320, 0}, {192, 128, 128}, {256, 128, 128}};
   for (size_t i = 0; i < COUNT(rows); i++) {
     struct point p = point_of("wgmma_general", "h200", square(1, 16, 16384, rows[i].D, ATTN_BF16));

@@ -13,7 +13,7 @@ case $source in
   ;;
 *)
   wanted=$(grep -c '^__global__' "$source" || true)
-  edit=(-e 's|^.*const __grid_constant__ [[:alpha:]]* \([ap]\)) {$|&\n  const slowed::Guard slowed_guard(\1);|')
+  edit=(-e 's|^.*const __grid_constant__ [[:alpha:]<>]* \([ap]\)) {$|&\n  const slowed::Guard slowed_guard(\1);|')
   ;;
 esac
 text=$(sed "${edit[@]}" "$source")
