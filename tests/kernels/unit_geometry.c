@@ -605,6 +605,29 @@ TEST(decode_refuses_what_it_is_not_for) {
   assert_non_null(strstr(refusal(&p), "path=2 needs compute capability 9.0"));
 }
 
+/* How many blocks share an SM follows from their shared memory. */
+TEST(decode_of_small_pages_puts_two_blocks_on_an_sm_where_few_places_stay_empty) {
+  static const struct {
+    uint32_t B, blocks;                              /* 8 KV heads each, of 132 SMs */
+  } rows[] = {{16, 1},  {17, 2},  {32, 2},  {36, 1}, /* 288 heads: three for an SM, and two at a time would be four */
+              {48, 1},  {52, 2},  {64, 2},  {70, 1}, /* five, and six */
+              {100, 1}, {128, 2}, {140, 2}, {160, 2}}; /* seven and eight; nine and ten, of which a tenth is empty */
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    struct point p = point_of("decode", "h200", decoding(rows[i].B, 32, 8, 1, 4096, 128));
+    p.shape.page = 16; /* larger pages and contiguous keys have so little in flight that two always fit */
+    const uint32_t smem = plan_of(&p).pass[0].dynamic_smem_bytes + p.model->info.smem_reserved_bytes;
+    assert_int_equal(p.model->info.smem_per_sm_bytes / smem >= 2, rows[i].blocks == 2);
+  }
+}
+
+TEST(decode_has_more_in_flight_for_small_pages) {
+  struct point p = point_of("decode", "h200", decoding(16, 32, 8, 1, 4096, 128));
+  p.shape.page = 64;
+  const uint32_t large = plan_of(&p).pass[0].dynamic_smem_bytes;
+  p.shape.page = 16;
+  assert_true(plan_of(&p).pass[0].dynamic_smem_bytes > large + 64 * 1024);
+}
+
 TEST(decode_takes_pages_that_the_copy_engine_brings) {
   struct point p = point_of("decode", "h200", decoding(1, 32, 8, 1, 16384, 128));
   const struct attn_plan contiguous = plan_of(&p);
