@@ -181,11 +181,14 @@ static const char *general_supports(const attn_problem *shape, const attn_tuning
   if (const char *why = check_hopper(*device)) return why;
   if (shape->Dv % 8 != 0) return "Dv must be a multiple of 8, as the copy engine takes whole 16-byte units";
   const GeneralKernel *kernel = general_choose(*shape, *tuning, device->sms);
+  if (kernel == nullptr && attn_is_sparse(shape))
+    return "no kernel is compiled for these tunables at this D and Dv whose tiles divide the blocks: 128 rows and 64 "
+           "or 128 keys, or 192 or 256 rows and 64 keys";
   if (kernel == nullptr)
-    return attn_is_sparse(shape) ? "no kernel is compiled for these tunables at this D and Dv whose tiles divide "
-                                   "the blocks: 128 rows and 64 or 128 keys, or 192 or 256 rows and 64 keys"
-                                 : "no kernel is compiled for these tunables at this D and Dv: "
-                                   "kernels/variants/wgmma_general.cu lists them";
+    return shape->softcap > 0 ? "no kernel that takes a soft cap is compiled for these tunables at this D and Dv: "
+                                "kernels/variants/wgmma_general.cu lists them"
+                              : "no kernel is compiled for these tunables at this D and Dv: "
+                                "kernels/variants/wgmma_general.cu lists them";
   const char *refusal = wgmma_general::refusal(*shape);
   return refusal != nullptr ? refusal : check_device(*device, wgmma_general::smem_bytes(kernel->shape));
 }
