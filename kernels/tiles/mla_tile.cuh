@@ -32,6 +32,7 @@
 
 #include "kernels/tiles/attn_params.cuh"
 #include "kernels/tiles/item_order.cuh"
+#include "kernels/tiles/page_boxes.cuh"
 #include "kernels/tiles/work_line.cuh"
 
 #ifdef __CUDACC__
@@ -79,14 +80,13 @@ namespace attn {
 
 /* The argument. */
 struct MlaParams {
-  CUtensorMap k; /* [pages, or sequences, or 1][tokens][576], in boxes of `box_rows` tokens */
+  CUtensorMap k; /* [pages, or sequences, or 1][tokens][576], in boxes of `boxes.rows` tokens */
   Params attention;
   Views at;
   int32_t right;
   Divider by_heads, by_teams;      /* Hq; teams */
   Divider by_sequence, by_bundles; /* units and bundles of a sequence, where all have one length */
-  uint32_t page_shift, box_rows;   /* tokens of a page as a power of two; of them the copy engine takes at once */
-  uint32_t matrices;               /* pages or sequences: the first number behind the last one */
+  PageBoxes boxes;
   uint32_t cost;
   uint32_t bundles_most; /* of each sequence with queries: its bundles, or UINT32_MAX where a team is one cluster */
   bool is_whole;         /* teams take whole bundles */
@@ -305,18 +305,12 @@ struct KeyFetcher {
   const Layout<C> at;
   const uint32_t part;
 
-  struct Box {
-    uint32_t token, matrix;
-  };
-
   /* Where the lane's box of a tile begins. Pages behind the sequence's last one are outside the tensor: zeros. */
   __device__ __forceinline__ Box box_of(const Sequence &sequence, uint32_t tile) const {
     const uint32_t key = tile * kKeys + rank_in_cluster<kCluster>() * kShare +
-                         min(threadIdx.x % kWarp * a.box_rows, kShare - a.box_rows);
+                         min(threadIdx.x % kWarp * a.boxes.rows, kShare - a.boxes.rows);
     if (sequence.pages == nullptr) return {sequence.k_first + key, sequence.batch};
-    if (key >= sequence.Skv) return {0, a.matrices};
-    const uint32_t page = key >> a.page_shift;
-    return {key - (page << a.page_shift), (uint32_t)__ldg(sequence.pages + page)};
+    return box_at(a.boxes, sequence.pages, key, sequence.Skv);
   }
 
   __device__ __forceinline__ uint64_t policy() const {
@@ -327,25 +321,25 @@ struct KeyFetcher {
    * all of a box, where the copies to shared memory take one for each slab. */
   __device__ __forceinline__ void prefetch(const Sequence &sequence, uint32_t tile) const {
     const uint32_t lane = threadIdx.x % kWarp,
-                   key = tile * kKeys + rank_in_cluster<kCluster>() * kShare + lane * a.box_rows;
-    if (lane * a.box_rows >= kShare || key >= sequence.Skv) return;
+                   key = tile * kKeys + rank_in_cluster<kCluster>() * kShare + lane * a.boxes.rows;
+    if (lane * a.boxes.rows >= kShare || key >= sequence.Skv) return;
     const Box box = box_of(sequence, tile);
     const size_t at = (size_t)box.matrix * a.at.k.batch_stride + (size_t)box.token * kD;
-    hopper::prefetch_bytes(static_cast<const T *>(a.attention.k) + at, min(a.box_rows, sequence.Skv - key) * (kD * 2),
-                           policy());
+    hopper::prefetch_bytes(static_cast<const T *>(a.attention.k) + at,
+                           min(a.boxes.rows, sequence.Skv - key) * (kD * 2), policy());
   }
 
   /* Tile n of the block. */
   __device__ __forceinline__ void fetch(uint32_t n, Box box) const {
     const uint32_t lane = threadIdx.x % kWarp, buffer = n % kBuffers;
-    const uint32_t to = at.tile(buffer) + (rank_in_cluster<kCluster>() * kShare + lane * a.box_rows) * kRowBytes;
+    const uint32_t to = at.tile(buffer) + (rank_in_cluster<kCluster>() * kShare + lane * a.boxes.rows) * kRowBytes;
     const uint32_t first = part * kHalfSlabs, end = part == kKeysAlone ? kSlabs : first + kHalfSlabs;
     hopper::barrier_wait(at.empty(buffer, part), n / kBuffers % 2 ^ 1);
 #pragma unroll 1
     for (uint32_t slab = first; slab < end; ++slab) {
       const uint32_t full = at.full(buffer, slab);
       if (lane == 0) hopper::barrier_expect(full, kSlabBytes);
-      if (lane * a.box_rows >= kShare) continue;
+      if (lane * a.boxes.rows >= kShare) continue;
       if constexpr (kCluster > 1)
         hopper::load_box_to_all(to + slab * kSlabBytes, &a.k, full, slab * 64, box.token, box.matrix,
                                 (1 << kCluster) - 1, policy());
@@ -530,10 +524,7 @@ struct Multiplier {
   __device__ __forceinline__ void clear_tail(uint32_t n, uint32_t keys) const {
     const uint32_t tile = at.tile(n % kBuffers);
     if (keys >= kKeys) return;
-#pragma unroll 1
-    for (uint32_t i = threadIdx.x % 128; i < (kKeys - keys) * (kDv / 8); i += 128)
-      ptx::store_shared(tile + i % 8 * 16 + i / 8 % (kDv / 64) * kSlabBytes + (keys + i / (kDv / 8)) * kRowBytes,
-                        make_uint4(0, 0, 0, 0));
+    clear_keys<kDv, C::kSlabBytes>(tile, keys, kKeys, threadIdx.x % 128, 128);
     hopper::fence_async();
     hopper::named_sync(kTailCleared + kGroup, 128);
   }

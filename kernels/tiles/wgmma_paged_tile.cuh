@@ -6,12 +6,12 @@
  * A warpgroup may have no row of an item, as a sequence that is decoded has few. It then drops the item's tiles and
  * multiplies nothing. In kernels whose warpgroups take turns, this could block the others. Here they take no turns.
  *
- * The copy engine fetches a tile of keys in boxes of a page each, or of a part of one. Behind the last key of a
- * sequence its last page may hold anything, NaN too. In K the mask removes it. In V it would be multiplied by
- * weights of 0, and 0 * NaN is NaN: one warp waits for such a tile, writes zeros there, and gives the tile on. */
+ * The copy engine fetches a tile of keys in boxes of a page each, or of a part of one (page_boxes.cuh). Where V ends
+ * within a tile, one warp waits for that tile, writes zeros behind the last key, and gives the tile on. */
 #ifndef ATTNBENCH_KERNELS_WGMMA_PAGED_TILE_CUH
 #define ATTNBENCH_KERNELS_WGMMA_PAGED_TILE_CUH
 
+#include "kernels/tiles/page_boxes.cuh"
 #include "kernels/tiles/wgmma_general_tile.cuh"
 
 namespace attn::wgmma_paged {
@@ -21,8 +21,6 @@ using wgmma_general::Shape;
 
 /* Two barriers more. */
 constexpr ATTN_HD uint32_t block_smem_bytes(const Shape &s) { return wgmma_general::smem_bytes(s) + 16; }
-
-constexpr uint32_t kLeastPage = 8; /* tokens: the swizzle repeats after so many rows */
 
 /* Log2 of the heads of a q tile: those that share K and V, where they divide a warpgroup's 64 rows; else one. */
 inline uint32_t pack_of(const attn_problem &shape) {
@@ -34,9 +32,8 @@ inline uint32_t pack_of(const attn_problem &shape) {
 
 /* Why no kernel here takes a problem, whatever its types; nullptr: one does. */
 inline const char *refusal(const attn_problem &shape) {
-  if (attn_is_paged(&shape) && (shape.page < kLeastPage || (shape.page & (shape.page - 1)) != 0))
-    return "page must be a power of two, 8 or more: the swizzle of shared memory repeats every 8 rows";
-  return wgmma_general::refusal(shape);
+  const char *why = page_refusal(shape);
+  return why != nullptr ? why : wgmma_general::refusal(shape);
 }
 
 }  // namespace attn::wgmma_paged
@@ -50,9 +47,7 @@ struct WgmmaPagedParams : WgmmaGeneralParams {
   uint32_t pack;             /* log2 of the heads of a q tile */
   const int32_t *page_table; /* [sequence][entries]; nullptr: K and V are contiguous */
   uint32_t entries;
-  uint32_t page_shift; /* log2 of the tokens of a page */
-  uint32_t box_rows;   /* keys that the copy engine takes at once: those of a page, or of a tile if they are fewer */
-  uint32_t pages;      /* of the cache; the copy engine reads zeros from this number on */
+  PageBoxes boxes;
 };
 
 namespace wgmma_paged {
@@ -66,12 +61,10 @@ inline struct status params_make(const attn_problem &shape, const attn_buffers &
   wgmma_general::settings_make(shape, buffers, rows(s) >> pack, keys, blocks, turn_steps, out, 1u << pack);
   out->pack = pack;
   out->page_table = buffers.page_table, out->entries = attn_pages_for(shape.Skv, shape.page);
-  while (shape.page >> out->page_shift > 1) ++out->page_shift;
-  out->box_rows = attn_is_paged(&shape) && shape.page < keys ? shape.page : keys;
-  out->pages = k.batch;
+  out->boxes = page_boxes(shape, keys);
   TRY(tensor_map_make(&out->q, buffers.q, shape.dtype, q, 1u << pack, 64u >> pack));
-  TRY(tensor_map_make(&out->k, buffers.k, shape.dtype, k, out->box_rows));
-  return tensor_map_make(&out->v, buffers.v, shape.dtype, v, out->box_rows);
+  TRY(tensor_map_make(&out->k, buffers.k, shape.dtype, k, out->boxes.rows));
+  return tensor_map_make(&out->v, buffers.v, shape.dtype, v, out->boxes.rows);
 }
 
 template <typename T_, Shape S_>
@@ -104,7 +97,7 @@ struct Layout : wgmma_general::Layout<C> {
 template <typename C>
 __device__ __forceinline__ bool has_tail(const WgmmaPagedParams &a, const Item &item) {
   return a.page_table != nullptr && item.tiles.end * C::kKeys > item.mask.Skv &&
-         (item.mask.Skv & ((1u << a.page_shift) - 1)) != 0;
+         (item.mask.Skv & ((1u << a.boxes.shift) - 1)) != 0;
 }
 
 /* One warp: the tiles of K and V, in the order in which the warpgroups multiply them. A lane has one of a tile's
@@ -117,23 +110,17 @@ struct KvFetcher {
   wgmma_tile::Cursor<C::kSlots> cursor;
   uint32_t tails; /* parity of how many there were */
 
-  struct Box {
-    uint32_t token, matrix;
-  };
-
   /* Where the lane's box of a tile begins. */
   __device__ __forceinline__ Box box_of(const Item &item, uint32_t tile) const {
-    const uint32_t key = tile * C::kKeys + min(threadIdx.x % kWarp * a.box_rows, C::kKeys - a.box_rows);
+    const uint32_t key = tile * C::kKeys + min(threadIdx.x % kWarp * a.boxes.rows, C::kKeys - a.boxes.rows);
     if (a.page_table == nullptr) return {item.k_first + key, item.batch};
-    if (key >= item.mask.Skv) return {0, a.pages};
-    const uint32_t page = key >> a.page_shift;
-    return {key - (page << a.page_shift), (uint32_t)__ldg(a.page_table + (size_t)item.sequence * a.entries + page)};
+    return box_at(a.boxes, a.page_table + (size_t)item.sequence * a.entries, key, item.mask.Skv);
   }
 
   /* `has_end`: the tile is given on by the warp that clears its end. */
   template <uint32_t Slabs>
   __device__ __forceinline__ void fetch(const CUtensorMap *map, const Item &item, Box box, bool has_end = false) {
-    const uint32_t lane = threadIdx.x % kWarp, to = at.slot(cursor.slot) + lane * a.box_rows * hopper::kSlabRow;
+    const uint32_t lane = threadIdx.x % kWarp, to = at.slot(cursor.slot) + lane * a.boxes.rows * hopper::kSlabRow;
     uint32_t full = at.full(cursor.slot);
     hopper::barrier_wait(at.empty(cursor.slot), cursor.parity ^ 1);
     if (has_end) {
@@ -141,7 +128,7 @@ struct KvFetcher {
       full = at.tail_full(), tails ^= 1;
     }
     if (lane == 0) hopper::barrier_expect(full, Slabs * C::kKeys * hopper::kSlabRow);
-    if (lane * a.box_rows < C::kKeys)
+    if (lane * a.boxes.rows < C::kKeys)
 #pragma unroll
       for (uint32_t i = 0; i < Slabs; ++i)
         hopper::load_box(to + i * C::kKeys * hopper::kSlabRow, map, full, i * hopper::kSlab, box.token, item.kv_head,
@@ -172,7 +159,6 @@ struct KvFetcher {
 /* One warp: zeros behind the last key of V. */
 template <typename C>
 __device__ __forceinline__ void clear_tails(const WgmmaPagedParams &a, const Layout<C> &at, uint32_t items) {
-  constexpr uint32_t kChunks = wgmma_tile::slabs(C::kDv) * 8; /* of 16 bytes, of a key */
   const uint32_t lane = threadIdx.x % kWarp;
   uint32_t first = 0, parity = 0; /* the slot of the item's first tile */
   for (uint32_t round = 0, index; (index = wgmma_tile::item_index<C>(round)) < items; ++round) {
@@ -183,11 +169,7 @@ __device__ __forceinline__ void clear_tails(const WgmmaPagedParams &a, const Lay
       const uint32_t keys = item.mask.Skv - (item.tiles.end - 1) * C::kKeys;
       hopper::barrier_wait(at.tail_full(), parity);
       parity ^= 1;
-#pragma unroll 1
-      for (uint32_t i = lane; i < (C::kKeys - keys) * kChunks; i += kWarp)
-        ptx::store_shared(
-            at.slot(slot) + (i % kChunks / 8 * C::kKeys + keys + i / kChunks) * hopper::kSlabRow + i % 8 * 16,
-            make_uint4(0, 0, 0, 0));
+      clear_keys<C::kDv, C::kKeys * hopper::kSlabRow>(at.slot(slot), keys, C::kKeys, lane, kWarp);
       hopper::fence_async();
       __syncwarp();
       if (lane == 0) hopper::barrier_arrive(at.full(slot)), hopper::barrier_arrive(at.tail_empty());

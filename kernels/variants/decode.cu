@@ -78,6 +78,7 @@
  *   and more 1.04 to 1.08, at 4.07 (134 MB), 4.26 (268 MB) and 4.46 TB/s (537 MB); 4 and 16 queries 1.4 to 12. */
 #include "kernels/tiles/attn_params.cuh"
 #include "kernels/tiles/item_order.cuh"
+#include "kernels/tiles/page_boxes.cuh"
 #include "kernels/tiles/ring_tile.cuh"
 
 #ifdef __CUDACC__
@@ -91,7 +92,6 @@ constexpr uint32_t kDecodeRows = 8; /* columns of mma.m16n8k16 */
 constexpr uint32_t kDecodeWarpsMax = 8;
 constexpr uint32_t kDecodeCounters = 16384;
 constexpr uint32_t kDecodeSplitsMax = 4096;
-constexpr uint32_t kDecodeLeastPage = 8;  /* tokens: the swizzle repeats after so many rows */
 constexpr uint32_t kDecodeSmallPage = 64; /* pages of fewer tokens take the copy engine longer */
 constexpr uint32_t kRingPackets = 2;      /* a lane's outputs of a slice, and their stats */
 constexpr uint32_t kRingInFlight = 96 * 1024;
@@ -139,11 +139,9 @@ struct RingParams {
 struct PagedRingParams : RingParams {
   const int32_t *page_table; /* [B][entries] */
   uint32_t entries;          /* pages of a sequence */
-  uint32_t page_shift;       /* log2 of the tokens of a page */
-  uint32_t box_rows; /* keys that the copy engine takes at once: those of a page, or of a tile if they are fewer */
-  uint32_t pages;    /* of the cache; the copy engine reads zeros from this number on */
-  Divider by_heads;  /* by `heads` */
-  uint32_t heads;    /* KV heads */
+  PageBoxes boxes;
+  Divider by_heads; /* by `heads` */
+  uint32_t heads;   /* KV heads */
 };
 
 template <bool Paged>
@@ -369,38 +367,29 @@ struct Ring {
   __device__ __forceinline__ bool has_tail(uint32_t tile) const {
     return (tile + 1) * Worker::kKeys > a.attention.Skv;
   }
-  /* All workers: zeros for these keys of V, at `address()`, since a weight of 0 times NaN is NaN. */
+  /* All workers: zeros for these keys of V, at `address()`. */
   __device__ __forceinline__ void clear_tail(uint32_t tile) const {
-    constexpr uint32_t kChunks = D / ring_tile::kSlab * 8; /* of 16 bytes, of a key */
     const uint32_t keys = a.attention.Skv - tile * Worker::kKeys;
-#pragma unroll 1
-    for (uint32_t i = threadIdx.x; i < (Worker::kKeys - keys) * kChunks; i += kWorkers)
-      ptx::store_shared(
-          address() + i % kChunks / 8 * Worker::kSlabBytes + (keys + i / kChunks) * ring_tile::kSlabRow + i % 8 * 16,
-          make_uint4(0, 0, 0, 0));
+    clear_keys<D, Worker::kSlabBytes>(address(), keys, Worker::kKeys, threadIdx.x, kWorkers);
     sync_maxima(); /* orders these stores before the reads */
   }
 
  private:
   /* Where the lane's box of a tile lies. */
-  struct Box {
-    uint32_t token, page;
-  };
   __device__ __forceinline__ Box box_of(uint32_t tile) const {
-    const uint32_t key = tile * Worker::kKeys + threadIdx.x % kWarp * a.box_rows;
-    if (key >= a.attention.Skv) return {0, a.pages};
-    const uint32_t page = key >> a.page_shift, sequence = a.by_heads.quotient(blockIdx.z);
-    return {key - (page << a.page_shift), (uint32_t)__ldg(a.page_table + (size_t)sequence * a.entries + page)};
+    const uint32_t key = tile * Worker::kKeys + threadIdx.x % kWarp * a.boxes.rows;
+    const int32_t *const pages = a.page_table + (size_t)a.by_heads.quotient(blockIdx.z) * a.entries;
+    return box_at(a.boxes, pages, key, a.attention.Skv);
   }
   __device__ __forceinline__ void load_pages(uint32_t slot, uint32_t v, Box box) const {
     const uint32_t lane = threadIdx.x % kWarp, head = blockIdx.z - a.by_heads.quotient(blockIdx.z) * a.heads;
-    const uint32_t to = first + slot * Worker::kSlotBytes + lane * a.box_rows * ring_tile::kSlabRow;
+    const uint32_t to = first + slot * Worker::kSlotBytes + lane * a.boxes.rows * ring_tile::kSlabRow;
     if (lane == 0) hopper::barrier_expect(barriers + 8 * slot, Worker::kSlotBytes);
-    if (lane * a.box_rows < Worker::kKeys)
+    if (lane * a.boxes.rows < Worker::kKeys)
 #pragma unroll
       for (uint32_t i = 0; i < D / ring_tile::kSlab; ++i)
         hopper::load_box(to + i * Worker::kSlabBytes, &a.maps[v], barriers + 8 * slot, i * ring_tile::kSlab,
-                         box.token, head, box.page, hopper::kEvictNormal);
+                         box.token, head, box.matrix, hopper::kEvictNormal);
   }
   __device__ __forceinline__ void load(uint32_t slot, uint32_t v, uint32_t tile) const {
     const uint32_t to = first + slot * Worker::kSlotBytes;
@@ -744,8 +733,7 @@ static const char *decode_supports(const attn_problem *shape, const attn_tuning 
   if (attn_is_paged(shape)) {
     if (tuning->value[DECODE_PATH] == DECODE_REGISTERS) return "path=1 reads no pages";
     if (!decode_takes_ring(*device)) return "pages need compute capability 9.0, whose copy engine brings them";
-    if (shape->page < kDecodeLeastPage || (shape->page & (shape->page - 1)) != 0)
-      return "page must be a power of two, 8 or more: the swizzle of shared memory repeats every 8 rows";
+    if (const char *why = page_refusal(*shape)) return why;
   }
   return check_device(*device, decode_smem(decode_cut(*shape, *tuning, *device), shape->D));
 }
@@ -821,16 +809,6 @@ static struct status ring_readers(const attn_plan *plan, uint32_t jobs, uint32_t
   return status_ok();
 }
 
-/* What the kernel needs to find its keys in pages. */
-static void bind_pages(const attn_problem &shape, const attn_buffers &buffers, uint32_t tile_keys,
-                       PagedRingParams *a) {
-  a->page_table = buffers.page_table, a->entries = attn_pages_for(shape.Skv, shape.page);
-  while (shape.page >> a->page_shift > 1) ++a->page_shift;
-  a->box_rows = shape.page < tile_keys ? shape.page : tile_keys;
-  a->pages = attn_view_of(&shape, ATTN_K).batch;
-  a->heads = shape.Hkv, a->by_heads = divider(shape.Hkv);
-}
-
 static struct status decode_bind_ring(const attn_problem *shape, const attn_plan *plan, const attn_buffers *buffers,
                                       attn_pass_args *args) {
   const uint64_t heads = plan->pass[0].grid[2];
@@ -843,10 +821,12 @@ static struct status decode_bind_ring(const attn_problem *shape, const attn_plan
   TRY(ring_readers(plan, units * (a.rows <= 2 ? 1 : a.rows <= 4 ? 2 : 4), &a.readers));
   const void *const tensor[2] = {buffers->k, buffers->v};
   if (attn_is_paged(shape)) {
-    bind_pages(*shape, *buffers, plan->tile_kv, &a);
+    a.page_table = buffers->page_table, a.entries = attn_pages_for(shape->Skv, shape->page);
+    a.boxes = page_boxes(*shape, plan->tile_kv);
+    a.heads = shape->Hkv, a.by_heads = divider(shape->Hkv);
     for (uint32_t i = 0; i < 2; ++i)
       TRY(tensor_map_make(&a.maps[i], tensor[i], shape->dtype, attn_view_of(shape, i == 0 ? ATTN_K : ATTN_V),
-                          a.box_rows, 1, CU_TENSOR_MAP_L2_PROMOTION_L2_128B));
+                          a.boxes.rows, 1, CU_TENSOR_MAP_L2_PROMOTION_L2_128B));
     put_args(*args, a);
     return status_ok();
   }

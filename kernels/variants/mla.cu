@@ -189,8 +189,7 @@ static const char *mla_refusal(const attn_problem &p) {
   if (p.Dv != mla::kDv) return "Dv must be 512: each of two warpgroups has 256 columns of O";
   if (p.Hkv != 1) return "Hkv must be 1: all query heads are rows of one product";
   if (p.Hq > 128) return "Hq must be at most 128";
-  if (p.page != 0 && (p.page < 8 || (p.page & (p.page - 1)) != 0))
-    return "page must be 0, 8, 16, 32, 64, 128 or 256: the copy engine takes a page, or a part of it, as a box";
+  if (const char *why = page_refusal(p)) return why;
   if (attn_tokens(&p, ATTN_ROWS_QUERIES) == 0 || attn_tokens(&p, ATTN_ROWS_KEYS) == 0)
     return "batch must have a query and a key: a tensor without elements has no tensor map";
   return nullptr;
@@ -244,9 +243,7 @@ static struct status mla_bind(const attn_problem *p, const attn_plan *plan, cons
   MlaParams a = {};
   a.attention = params_of(*p, *buffers), a.at = views_of(*p, *buffers);
   a.right = p->right, a.by_heads = divider(p->Hq), a.by_teams = divider(teams);
-  a.box_rows = p->page != 0 && p->page < share ? p->page : share;
-  while (p->page > 1u << a.page_shift) ++a.page_shift;
-  a.matrices = a.at.k.batch;
+  a.boxes = page_boxes(*p, share);
   a.cost = mla_bundle_cost(plan->tuning, plan->tile_kv);
   a.is_whole = (pass.covers[1] & ATTN_COVERS_SPLIT) == 0;
   const uint64_t rows = (uint64_t)p->Sq * p->Hq;
@@ -258,7 +255,7 @@ static struct status mla_bind(const attn_problem *p, const attn_plan *plan, cons
   a.arrivals = static_cast<uint32_t *>(buffers->workspace);
   a.stats = reinterpret_cast<float2 *>(static_cast<unsigned char *>(buffers->workspace) + plan->zeroed_bytes);
   a.partial = reinterpret_cast<float4 *>(a.stats + (size_t)blocks * mla::kPartials * mla::kRows);
-  TRY(tensor_map_make(&a.k, buffers->k, p->dtype, a.at.k.batch, a.at.k.tokens, mla::kD, a.box_rows,
+  TRY(tensor_map_make(&a.k, buffers->k, p->dtype, a.at.k.batch, a.at.k.tokens, mla::kD, a.boxes.rows,
                       CU_TENSOR_MAP_L2_PROMOTION_L2_128B));
   put_args(args[0], a);
   return status_ok();
