@@ -37,6 +37,13 @@ struct Shape {
                             * wgmma_tile::Shape::cluster */
 };
 
+/* The same kernel without extras, which the passes before it do not depend on: they are compiled once. */
+template <typename AnyShape>
+constexpr AnyShape without_extras(AnyShape shape) {
+  shape.extras = 0;
+  return shape;
+}
+
 /* Two more entries of 16 bytes for each work info, and one for a list of blocks. */
 constexpr ATTN_HD uint32_t more_info_bytes(const Shape &s) { return kWorkInfos * s.dense.groups * 48; }
 /* Q has a second buffer where shared memory has room for it beside the ring: items are short under a window, and the

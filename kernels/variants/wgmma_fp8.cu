@@ -149,7 +149,7 @@ static const void *main_handle(const Kernel &kernel, enum attn_dtype out) {
 }
 static const void *order_handle(const Kernel &kernel) {
   return for_row<std::size(kKernels)>(&kernel - kKernels, [](auto row) -> const void * {
-    constexpr Shape kShape = kKernels[decltype(row)::value].shape;
+    constexpr Shape kShape = wgmma_general::without_extras(kKernels[decltype(row)::value].shape);
     if constexpr (is_split(kShape))
       return handle(wgmma_split_order<rows(kShape), kShape.keys>);
     else
@@ -158,7 +158,7 @@ static const void *order_handle(const Kernel &kernel) {
 }
 static const void *transpose_handle(const Kernel &kernel) {
   return for_row<std::size(kKernels)>(&kernel - kKernels, [](auto row) -> const void * {
-    constexpr Shape kShape = kKernels[decltype(row)::value].shape;
+    constexpr Shape kShape = wgmma_general::without_extras(kKernels[decltype(row)::value].shape);
     if constexpr (kShape.transposed) return handle(wgmma_fp8_transpose<Config<__nv_bfloat16, kShape>>);
     return nullptr;
   });
@@ -319,8 +319,8 @@ static const char *supports(const attn_problem *shape, const attn_tuning *tuning
   const Kernel *kernel = choose(*shape, *tuning, device->sms).kernel;
   if (kernel == nullptr && tuning->value[SPLITS] > 1)
     return "no kernel that splits keys is compiled for these tunables at this D and Dv, or q tiles have too many "
-           "parts "
-           "(more than 16777215 in all or, if the batch is not ragged, more than 512 parts for a head): lower splits "
+           "parts (more than 16777215 in all or, if the batch is not ragged, more than 512 parts for a head): lower "
+           "splits "
            "or set it to 0 or 1";
   if (kernel == nullptr)
     return "no kernel is compiled for these tunables at this D, Dv and batch: kernels/variants/wgmma_fp8.cu lists "

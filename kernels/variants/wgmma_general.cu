@@ -19,7 +19,7 @@
  *   - Soft caps and lists of blocks have kernels of their own. Without them a kernel has half of the code, so more of
  *     it stays in the instruction cache from one item to the next.
  *   - Under a short window at D = 64, three thread blocks of one warpgroup share an SM: while one is between two
- * items, the others multiply.
+ *     items, the others multiply.
  *
  * Source: FlashAttention-3 for windows by ranges of tiles; the rest is written from the PTX manual.
  *
@@ -104,10 +104,9 @@ static const void *general_handle(const GeneralKernel &kernel, enum attn_dtype d
 /* Of ragged batches, or of lists of blocks. */
 static const void *order_handle(const GeneralKernel &kernel, bool sparse) {
   return for_row<std::size(kGeneralKernels)>(&kernel - kGeneralKernels, [&](auto row) {
-    using C = wgmma_general::Config<__nv_bfloat16, kGeneralKernels[decltype(row)::value].shape>;
-    if constexpr (C::kLists)
-      if (sparse) return handle(wgmma_general_sort<C>);
-    return handle(wgmma_general_order<C>);
+    constexpr Shape kShape = wgmma_general::without_extras(kGeneralKernels[decltype(row)::value].shape);
+    using C = wgmma_general::Config<__nv_bfloat16, kShape>;
+    return sparse ? handle(wgmma_general_sort<C>) : handle(wgmma_general_order<C>);
   });
 }
 #else

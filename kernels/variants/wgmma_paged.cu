@@ -75,7 +75,8 @@ static const void *main_handle(const Kernel &kernel, enum attn_dtype dtype) {
 }
 static const void *order_handle(const Kernel &kernel) {
   return for_row<std::size(kKernels)>(&kernel - kKernels, [](auto row) {
-    return handle(wgmma_general_order<Config<__nv_bfloat16, kKernels[decltype(row)::value].shape>>);
+    constexpr Shape kShape = wgmma_general::without_extras(kKernels[decltype(row)::value].shape);
+    return handle(wgmma_general_order<Config<__nv_bfloat16, kShape>>);
   });
 }
 #else
