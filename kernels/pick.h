@@ -41,7 +41,7 @@ struct pick_setting {
   int32_t value;
 };
 
-enum { PICK_LIMITS_MAX = 6, PICK_SETTINGS_MAX = 2, PICK_SPEC_MAX = 96 };
+enum { PICK_LIMITS_MAX = 7, PICK_SETTINGS_MAX = 2, PICK_SPEC_MAX = 96 };
 
 /* The first rule whose limits hold, and whose variant takes the shape on the device, is taken. */
 struct pick_rule {

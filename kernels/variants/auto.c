@@ -20,6 +20,19 @@
 #define BETWEEN(feature, least, most) \
   { PICK_##feature, (least), (most) }
 
+/* `decode` gives each KV head a whole number of SMs, or each SM a whole number of heads. Where that leaves SMs idle,
+ * at `least` to `most` KV heads for 100 SMs and from `keys` keys on, decode_general's equal shares are faster. They
+ * are too where pages are small, as the copy engine of `decode` takes longer for many small boxes. `pages`: a limit
+ * of the feature PAGE, which `of_pages` says in words. */
+#define EQUAL_SHARES(dim, pages, of_pages, least, most, keys)                                                    \
+  {                                                                                                              \
+    "decode_general",                                                                                            \
+        .when = {IS(D, dim),          pages,         AT_MOST(GROUP_ROWS, 16),  BETWEEN(KV_PERCENT, least, most), \
+                 AT_LEAST(SKV, keys), IS(RAGGED, 0), AT_LEAST(DRAM_PER_SM, 30)},                                 \
+        .why = "30 GB/s of DRAM or more for an SM, D of " #dim ", " #keys " keys or more, " of_pages #least      \
+               " to " #most " KV heads for 100 SMs: equal shares of the keys"                                    \
+  }
+
 static const struct pick_rule rules[] = {
     {"cpu_flash", .why = "on a CPU: keeps a tile of scores in the caches"},
     {"cpu_ref", .why = "on a CPU: takes D above 256"},
@@ -30,57 +43,20 @@ static const struct pick_rule rules[] = {
     {"one_query", .when = {AT_LEAST(DTYPE_BYTES, 4), AT_MOST(SKV, 64), AT_MOST(ROWS_PER_SM, 1), AT_MOST(D, 128)},
      .why = "fp32, at most 64 keys, an SM for every query row"},
     /* H200: 141 us against 158 of `decode` (36 sequences of 4096 keys, 8 KV heads), 155 against 173 (10 of 16384).
-     * `decode` gives each KV head a whole number of SMs, or each SM a whole number of heads, so some SMs are idle
-     * here and in the next four rules. With pages of 16 or 64 tokens it is the same. */
-    {"decode_general",
-     .when = {IS(D, 128), AT_MOST(GROUP_ROWS, 16), BETWEEN(KV_PERCENT, 205, 275), AT_LEAST(SKV, 4096), IS(RAGGED, 0),
-              AT_LEAST(DRAM_PER_SM, 30)},
-     .why = "30 GB/s of DRAM or more for an SM, 4096 keys or more, 2.05 to 2.75 KV heads for an SM: equal shares of "
-            "the keys"},
-    {"decode_general",
-     .when = {IS(D, 128), AT_MOST(GROUP_ROWS, 16), BETWEEN(KV_PERCENT, 55, 70), AT_LEAST(SKV, 4096), IS(RAGGED, 0),
-              AT_LEAST(DRAM_PER_SM, 30)},
-     .why = "30 GB/s of DRAM or more for an SM, 4096 keys or more, 0.55 to 0.7 KV heads for an SM: equal shares of "
-            "the keys"},
-    {"decode_general",
-     .when = {IS(D, 128), AT_MOST(GROUP_ROWS, 16), BETWEEN(KV_PERCENT, 34, 40), AT_LEAST(SKV, 16384), IS(RAGGED, 0),
-              AT_LEAST(DRAM_PER_SM, 30)},
-     .why = "30 GB/s of DRAM or more for an SM, 16384 keys or more, 0.34 to 0.4 KV heads for an SM: equal shares of "
-            "the keys"},
-    {"decode_general",
-     .when = {IS(D, 128), AT_MOST(GROUP_ROWS, 16), BETWEEN(KV_PERCENT, 71, 80), AT_LEAST(SKV, 16384), IS(RAGGED, 0),
-              AT_LEAST(DRAM_PER_SM, 30)},
-     .why = "30 GB/s of DRAM or more for an SM, 16384 keys or more, 0.71 to 0.8 KV heads for an SM: equal shares of "
-            "the keys"},
-    {"decode_general",
-     .when = {IS(D, 128), AT_MOST(GROUP_ROWS, 16), BETWEEN(KV_PERCENT, 140, 175), AT_LEAST(SKV, 16384), IS(RAGGED, 0),
-              AT_LEAST(DRAM_PER_SM, 30)},
-     .why = "30 GB/s of DRAM or more for an SM, 16384 keys or more, 1.4 to 1.75 KV heads for an SM: equal shares of "
-            "the keys"},
+     * With pages of 16 or 64 tokens it is the same. */
+    EQUAL_SHARES(128, AT_LEAST(PAGE, 0), "", 205, 275, 4096),
+    EQUAL_SHARES(128, AT_LEAST(PAGE, 0), "", 55, 70, 4096),
+    EQUAL_SHARES(128, AT_LEAST(PAGE, 0), "", 34, 40, 16384),
+    EQUAL_SHARES(128, AT_LEAST(PAGE, 0), "", 71, 80, 16384),
+    EQUAL_SHARES(128, AT_LEAST(PAGE, 0), "", 140, 175, 16384),
     /* H200: 253 us against 259 of `decode` (16 sequences of 16384 keys, 8 KV heads, pages of 16 tokens), whose copy
      * engine takes longer for small pages; with pages of 64 both take 252. */
-    {"decode_general",
-     .when = {IS(D, 128), BETWEEN(PAGE, 1, 63), AT_MOST(GROUP_ROWS, 16), BETWEEN(KV_PERCENT, 45, 112),
-              AT_LEAST(SKV, 16384), AT_LEAST(DRAM_PER_SM, 30)},
-     .why = "30 GB/s of DRAM or more for an SM, 16384 keys or more, pages of fewer than 64 tokens, 0.45 to 1.12 KV "
-            "heads for an SM: equal shares of the keys"},
-    {"decode_general",
-     .when = {IS(D, 128), BETWEEN(PAGE, 1, 63), AT_MOST(GROUP_ROWS, 16), BETWEEN(KV_PERCENT, 90, 105),
-              AT_LEAST(SKV, 4096), AT_LEAST(DRAM_PER_SM, 30)},
-     .why = "30 GB/s of DRAM or more for an SM, 4096 keys or more, pages of fewer than 64 tokens, about one KV head "
-            "for an SM: equal shares of the keys"},
-    /* H200: 139 us against 192 of `decode` (17 sequences of 4096 keys, 8 KV heads), 285 against 318 (36): at
-     * D = 256 only one block of `decode` fits on an SM. */
-    {"decode_general",
-     .when = {IS(D, 256), AT_MOST(GROUP_ROWS, 16), BETWEEN(KV_PERCENT, 101, 165), AT_LEAST(SKV, 4096), IS(RAGGED, 0),
-              AT_LEAST(DRAM_PER_SM, 30)},
-     .why = "30 GB/s of DRAM or more for an SM, D of 256, 4096 keys or more, 1.01 to 1.65 KV heads for an SM: equal "
-            "shares of the keys"},
-    {"decode_general",
-     .when = {IS(D, 256), AT_MOST(GROUP_ROWS, 16), BETWEEN(KV_PERCENT, 201, 265), AT_LEAST(SKV, 4096), IS(RAGGED, 0),
-              AT_LEAST(DRAM_PER_SM, 30)},
-     .why = "30 GB/s of DRAM or more for an SM, D of 256, 4096 keys or more, 2.01 to 2.65 KV heads for an SM: equal "
-            "shares of the keys"},
+    EQUAL_SHARES(128, BETWEEN(PAGE, 1, 63), "pages of fewer than 64 tokens, ", 45, 112, 16384),
+    EQUAL_SHARES(128, BETWEEN(PAGE, 1, 63), "pages of fewer than 64 tokens, ", 90, 105, 4096),
+    /* H200: 139 us against 192 of `decode` (17 sequences of 4096 keys, 8 KV heads), 285 against 318 (36): at D = 256
+     * only one block of `decode` fits on an SM. */
+    EQUAL_SHARES(256, AT_LEAST(PAGE, 0), "", 101, 165, 4096),
+    EQUAL_SHARES(256, AT_LEAST(PAGE, 0), "", 201, 265, 4096),
     /* 5.2 us against 10.7 of `wgmma` (4 queries, 1024 keys, 4 query heads for a KV head): the other kernels here take
      * a tile of 64 query rows for each query head, and read the keys once for each head of a group; decode reads them
      * once for 16 rows. */
