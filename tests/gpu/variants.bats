@@ -58,14 +58,17 @@ decode_general,decode_general:warps=2,blocks=2,split_kv,split_kv_atomic,one_quer
 }
 
 @test "every kernel of wgmma_general that tunables reach is right, lists of blocks among its problems" {
-  local tunables dim
+  local tunables dim capped
   for tunables in 64:warpgroups=4 64:warpgroups=2 64:warpgroups=1 64:persistent=0 128:kv_tile=64,warpgroups=2 128:kv_tile=128 128:warpgroups=3 256:persistent=0; do
     dim=${tunables%%:*}
     must 0 attn --device cuda --check-only --json "$TMP/r.json" --variants "wgmma_general:${tunables#*:}" \
       --shape "B=2,H=32/8,S=3000,D=$dim,bf16,window=1023:0,lse" --shape "B=1,H=16,S=2000x3333,D=$dim,bf16,causal,softcap=20" \
       --shape "batch=q3000s3000_20q70s200_q1s4000,H=32/8,D=$dim,bf16,causal,lse" --shape "B=2,H=8,S=3000,D=$dim,bf16,causal,lse,sparse=256:0.3"
-    expect_json "$TMP/r.json" '[d["results"][i]["status"] for i in (0, 2)] == ["ok"] * 2'
-    expect_json "$TMP/r.json" '{d["results"][i]["status"] for i in (1, 3)} <= {"ok", "skipped"}' # soft caps and lists need kernels of their own
+    case $tunables in
+      64:warpgroups=1 | 128:kv_tile=64,*) capped=skipped ;; # no kernel with soft caps
+      *) capped=ok ;;
+    esac
+    expect_json "$TMP/r.json" "[r['status'] for r in d['results'][:3]] == ['ok', '$capped', 'ok'] and d['results'][3]['status'] in ('ok', 'skipped')"
   done
   attn --sweep sparse --filter 'Skv<=16384' --device cuda --check-only --variants wgmma_general --json "$TMP/r.json"
   expect_status 0
