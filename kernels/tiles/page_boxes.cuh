@@ -17,15 +17,16 @@ constexpr uint32_t kLeastPage = 8; /* tokens: the swizzle of shared memory repea
 /* Why the copy engine brings no boxes of a problem's pages; nullptr: it does, or K and V are contiguous. */
 inline const char *page_refusal(const attn_problem &shape) {
   if (attn_is_paged(&shape) && (shape.page < kLeastPage || (shape.page & (shape.page - 1)) != 0))
-    return "page must be a power of two, 8 or more: the swizzle of shared memory repeats every 8 rows";
+    return "page must be a power of two, 8 or more: boxes of a page fill a tile, and the swizzle of shared memory "
+           "repeats every 8 rows";
   return nullptr;
 }
 
 /* A part of a kernel's argument. */
 struct PageBoxes {
   uint32_t shift;   /* log2 of the tokens of a page */
-  uint32_t rows;    /* keys of a box: those of a page, or as many as are asked for if they are fewer or contiguous */
-  uint32_t outside; /* pages of the cache: the copy engine reads zeros from this number on */
+  uint32_t rows;    /* keys of a box: as many as are asked for, or those of a page if they are fewer */
+  uint32_t outside; /* pages of the cache. A page of this number lies outside of it, and reads as zeros */
 };
 
 inline PageBoxes page_boxes(const attn_problem &shape, uint32_t rows_most) {
@@ -42,19 +43,21 @@ struct Box {
   uint32_t token, matrix;
 };
 
-/* The box of a sequence that begins at `key`; `pages`: the sequence's, by their order. */
+/* Of K and V in pages: the box that begins at key number `key` of a sequence, whose pages `pages` lists in order.
+ * From `Skv` on it reads as zeros. */
 __device__ __forceinline__ Box box_at(const PageBoxes &boxes, const int32_t *pages, uint32_t key, uint32_t Skv) {
   if (key >= Skv) return {0, boxes.outside};
   const uint32_t page = key >> boxes.shift;
   return {key - (page << boxes.shift), (uint32_t)__ldg(pages + page)};
 }
 
-/* So many threads: zeros for the keys [first, end) of a tile of `Columns` columns of 16 bits, at this shared address,
- * whose slabs of 64 columns are `SlabBytes` long. */
+/* Writes zeros over the keys [first, end) of the tile at the shared address `tile`. `threads` threads share the work,
+ * of which the caller is number `thread`; they have to be synchronized before the tile is read. The tile has
+ * `Columns` columns of 16 bits, in slabs of 64 columns, `SlabBytes` apart. */
 template <uint32_t Columns, uint32_t SlabBytes>
 __device__ __forceinline__ void clear_keys(uint32_t tile, uint32_t first, uint32_t end, uint32_t thread,
                                            uint32_t threads) {
-  constexpr uint32_t kChunks = (Columns + 63) / 64 * 8; /* of 16 bytes, of a key */
+  constexpr uint32_t kChunks = (Columns + 63) / 64 * 8; /* chunks of 16 bytes in a key */
 #pragma unroll 1
   for (uint32_t i = thread; i < (end - first) * kChunks; i += threads)
     ptx::store_shared(tile + i % kChunks / 8 * SlabBytes + (first + i / kChunks) * 128 + i % 8 * 16,

@@ -37,7 +37,8 @@ struct Shape {
                             * wgmma_tile::Shape::cluster */
 };
 
-/* The same kernel without extras, which the passes before it do not depend on: they are compiled once. */
+/* The shape without its extras. Passes before the kernel do not depend on extras: with this shape they are compiled
+ * once, not once for each set of extras. */
 template <typename AnyShape>
 constexpr AnyShape without_extras(AnyShape shape) {
   shape.extras = 0;

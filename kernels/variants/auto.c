@@ -20,17 +20,19 @@
 #define BETWEEN(feature, least, most) \
   { PICK_##feature, (least), (most) }
 
-/* `decode` gives each KV head a whole number of SMs, or each SM a whole number of heads. Where that leaves SMs idle,
- * at `least` to `most` KV heads for 100 SMs and from `keys` keys on, decode_general's equal shares are faster. They
- * are too where pages are small, as the copy engine of `decode` takes longer for many small boxes. `pages`: a limit
- * of the feature PAGE, which `of_pages` says in words. */
-#define EQUAL_SHARES(dim, pages, of_pages, least, most, keys)                                                    \
-  {                                                                                                              \
-    "decode_general",                                                                                            \
-        .when = {IS(D, dim),          pages,         AT_MOST(GROUP_ROWS, 16),  BETWEEN(KV_PERCENT, least, most), \
-                 AT_LEAST(SKV, keys), IS(RAGGED, 0), AT_LEAST(DRAM_PER_SM, 30)},                                 \
-        .why = "30 GB/s of DRAM or more for an SM, D of " #dim ", " #keys " keys or more, " of_pages #least      \
-               " to " #most " KV heads for 100 SMs: equal shares of the keys"                                    \
+/* decode_general gives every SM an equal share of the keys. `decode` gives each KV head a whole number of SMs, or
+ * each SM a whole number of heads. So decode_general is faster where that leaves SMs idle. It is faster too where
+ * pages are small, as the copy engine of `decode` takes longer for many small boxes. Each rule holds for `least` to
+ * `most` KV heads, over all sequences, for 100 SMs, and from `keys` keys on. `pages`: a limit of the feature PAGE,
+ * which `of_pages` says in words. */
+#define EQUAL_SHARES(dim, pages, of_pages, least, most, keys)                                                        \
+  {                                                                                                                  \
+    "decode_general",                                                                                                \
+        .when = {IS(D, dim),          pages,         AT_MOST(GROUP_ROWS, 16),  BETWEEN(KV_PERCENT, least, most),     \
+                 AT_LEAST(SKV, keys), IS(RAGGED, 0), AT_LEAST(DRAM_PER_SM, 30)},                                     \
+        .why = "at most 16 query rows share their keys, sequences of one length, D of " #dim ", " #keys              \
+               " keys or more, " of_pages #least " to " #most                                                        \
+               " KV heads of all sequences for 100 SMs, 30 GB/s of DRAM or more for an SM: equal shares of the keys" \
   }
 
 static const struct pick_rule rules[] = {
